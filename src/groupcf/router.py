@@ -1,0 +1,182 @@
+"""Which method solves which problem, and why.
+
+The router takes the fastest exact method that supports everything asked for and says so in
+the solution; what no exact method carries goes to the reference formulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groupcf.classifiers.scores import LinearScore
+from groupcf.errors import ConfigError, UnsupportedProblemError
+from groupcf.problems import OneForMany, OneForOne, Problem
+from groupcf.solution import Solution
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to solve a family of problems.
+
+    Attributes
+    ----------
+    name : str
+    refuses : callable
+        Returns why the method cannot solve a problem, or None if it can.
+    why : str
+        Why it is preferred where it applies.
+    run : callable
+        ``run(problem, **options) -> Solution``; options are solver, time_limit, threads.
+    """
+
+    name: str
+    refuses: Callable[[Problem], str | None]
+    why: str
+    run: Callable[..., Solution]
+
+
+def _linear_one_for_one(problem: Problem) -> str | None:
+    if not isinstance(problem.allocation, OneForOne):
+        return "it is for the one-for-one allocation"
+    if not isinstance(problem.score, LinearScore):
+        return "it needs a linear score"
+    return None
+
+
+def _sparse_one_for_many(problem: Problem) -> str | None:
+    if not isinstance(problem.allocation, OneForMany):
+        return "it is for the one-for-many allocation"
+    continuous = [f.name for f in problem.space.features if not f.discrete]
+    if continuous:
+        return f"it needs discrete features; {continuous} are continuous"
+    return None
+
+
+def _feature_search(problem: Problem, **options: Any) -> Solution:
+    from groupcf.exact.feature_search import solve_one_for_one
+
+    options.pop("solver")
+    return solve_one_for_one(problem, **options)
+
+
+def _reference_one_for_one(problem: Problem, **options: Any) -> Solution:
+    from groupcf.formulations.one_for_one import solve_reference
+
+    return solve_reference(problem, **options)
+
+
+def _sparse(method: str) -> Callable[..., Solution]:
+    def run(problem: Problem, **options: Any) -> Solution:
+        from groupcf.exact.sparse_one_for_many import solve_sparse
+
+        options.pop("solver")
+        return solve_sparse(problem, method=method, **options)
+
+    return run
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "feature search",
+        _linear_one_for_one,
+        "a linear score: for a fixed set of features the group splits into projections",
+        _feature_search,
+    ),
+    Method(
+        "reference formulation",
+        _linear_one_for_one,
+        "the mixed-integer formulation, solved by a general solver",
+        _reference_one_for_one,
+    ),
+    Method(
+        "pattern branch and price",
+        _sparse_one_for_many,
+        "discrete features: columns are patterns, priced by combinatorial search",
+        _sparse("exact"),
+    ),
+    Method(
+        "pattern column generation",
+        _sparse_one_for_many,
+        "column generation with pattern pricing, final cover over generated columns",
+        _sparse("pattern"),
+    ),
+    Method(
+        "column generation with MIP pricing",
+        _sparse_one_for_many,
+        "the dissertation's method",
+        _sparse("mip_pricing"),
+    ),
+    Method(
+        "plain MILP",
+        _sparse_one_for_many,
+        "the compact formulation, solved by a general solver",
+        _sparse("milp"),
+    ),
+)
+
+
+def candidates(problem: Problem) -> list[Method]:
+    """Return the methods that can solve a problem, the router's choice first."""
+    return [m for m in METHODS if m.refuses(problem) is None]
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    solver: str = "auto",
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> Solution:
+    """Solve a problem with the best method for it, or with a named one.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : str
+        "auto" or the name of a method (see ``METHODS``).
+    solver : str
+        Solver of the reference formulation: "auto", "highs", "scip", "gurobi", "cpsat".
+        The exact methods need none.
+    time_limit : float or None
+        Seconds; None for no limit.
+    threads : int
+
+    Returns
+    -------
+    Solution
+        With `method` and `why` filled in.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown method or a time limit or thread count out of range.
+    UnsupportedProblemError
+        When no method, or not the named one, solves this problem; the message says why.
+    """
+    if time_limit is not None and not time_limit > 0:
+        raise ConfigError(f"time_limit: {time_limit!r} must be a positive number of seconds")
+    if threads < 1:
+        raise ConfigError(f"threads: {threads!r} must be at least 1")
+    chosen = _choose(problem, method)
+    solution = chosen.run(problem, solver=solver, time_limit=time_limit, threads=threads)
+    why = chosen.why if method == "auto" else f"asked for by name; {chosen.why}"
+    return replace(solution, method=chosen.name, why=why)
+
+
+def _choose(problem: Problem, method: str) -> Method:
+    if method == "auto":
+        able = candidates(problem)
+        if able:
+            return able[0]
+        reasons = "; ".join(f"{m.name}: {m.refuses(problem)}" for m in METHODS)
+        raise UnsupportedProblemError(f"no method solves this problem ({reasons})")
+    named = {m.name: m for m in METHODS}
+    if method not in named:
+        raise ConfigError(f"method: {method!r} is none of auto, {', '.join(named)}")
+    reason = named[method].refuses(problem)
+    if reason is not None:
+        raise UnsupportedProblemError(f"{method} cannot solve this problem: {reason}")
+    return named[method]
