@@ -1,1 +1,14 @@
-"""groupcf.classifiers."""
+"""Classifiers: training, and score models of fitted estimators (models.md section 0).
+
+:func:`as_score` turns a fitted estimator or Pipeline into a score model on the encoded
+columns of a feature space; :class:`Classifier` keeps both together.
+"""
+
+from __future__ import annotations
+
+from groupcf.classifiers.classifier import Classifier
+from groupcf.classifiers.conversion import as_score
+from groupcf.classifiers.scores import LinearScore, Link, Score
+from groupcf.classifiers.training import train
+
+__all__ = ["Classifier", "LinearScore", "Link", "Score", "as_score", "train"]
