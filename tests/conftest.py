@@ -1,0 +1,24 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """Directory of the data mirror; tests that need it are skipped by name without."""
+    value = os.environ.get("GROUPCF_DATA_MIRROR", "").strip()
+    if not value:
+        pytest.skip("GROUPCF_DATA_MIRROR is not set: data of public repositories not at hand")
+    return Path(value)
+
+
+@pytest.fixture
+def no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither mirror nor network."""
+    monkeypatch.delenv("GROUPCF_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("GROUPCF_OFFLINE", "1")
