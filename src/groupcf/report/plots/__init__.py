@@ -1,0 +1,1 @@
+"""Plots, one a module: each takes data and optional axes, and returns the axes."""
