@@ -1,0 +1,82 @@
+"""The report stage: figures, summary table, report page, from records alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groupcf import records
+from groupcf.datasets.sources import write_atomically
+
+
+def make_figures(study: Mapping[str, Any], records_dir: Path, out: Path) -> None:
+    """Draw a study's figures as PNG and SVG, and list them in ``out`` (figures.json)."""
+    from groupcf.report.figures import draw, save
+
+    found = [r for r in records.load_records(records_dir) if r.study == study["id"]]
+    listed = []
+    for name, figure in draw(study, found).items():
+        save(figure, out.parent / name)
+        listed.append({"name": name, "caption": figure.get_label() or study["title"]})
+    text = json.dumps(listed, indent=1, ensure_ascii=False)
+    write_atomically(out, (text + "\n").encode())
+
+
+def write_summary(records_dir: Path, studies: Sequence[str], out: Path) -> None:
+    """Write one row per solve."""
+    from groupcf.report.tables import summary
+
+    found = [r for r in records.load_records(records_dir) if r.study in studies]
+    write_atomically(out, summary(found).to_csv(index=False).encode())
+
+
+def write_report(
+    records_dir: Path,
+    figures_dir: Path,
+    studies: Mapping[str, Mapping[str, Any]],
+    out: Path,
+) -> None:
+    """Write the self-contained HTML report."""
+    from groupcf.report.page import write
+
+    found = [r for r in records.load_records(records_dir) if r.study in studies]
+    write(found, figures_dir, out, {"studies": {k: dict(v) for k, v in studies.items()}})
+
+
+def closing_message(records_dir: Path, studies: Sequence[str], results: Path) -> str:
+    """Say what was solved, what was skipped and why, and where to look."""
+    found = [r for r in records.load_records(records_dir) if r.study in studies]
+    proven = sum(r.status in ("optimal", "infeasible") for r in found)
+    verified = [r for r in found if r.verified is not None]
+    lines = [
+        f"{len(found)} solves of {len({r.study for r in found})} studies: {proven} proven, "
+        f"{sum(bool(r.verified) for r in verified)} of {len(verified)} answers verified against "
+        "the original classifier"
+    ]
+    open_ones = [r for r in found if r.status in ("feasible", "no_incumbent")]
+    if open_ones:
+        lines.append(f"{len(open_ones)} stopped at the time limit; their gaps are in the summary")
+    failed = sorted({r.study for r in found if r.status in ("failed", "crashed")})
+    if failed:
+        lines.append(f"failed: {', '.join(failed)} (see logs and the records)")
+    skipped = {r.study: r.message for r in found if r.status == records.SKIPPED}
+    if skipped:
+        lines.append(f"skipped for lack of data: {', '.join(sorted(skipped))}")
+        lines += sorted({f"  {reason}" for reason in skipped.values()})
+    instead = sorted(
+        {
+            f"{r.dataset['name']}: {note}"
+            for r in found
+            if r.dataset and r.dataset.get("variant") == "bundled"
+            for note in r.dataset.get("notes", ())
+        }
+    )
+    lines += [f"bundled instead of published {line}" for line in instead]
+    lines += [
+        f"report    {results / 'report.html'}",
+        f"summary   {results / 'summary.csv'}",
+        "runs      make ui",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,255 @@
+"""The solve stage: one job per study, one record per solve.
+
+Records are written as soon as a solve is done, outside of what the workflow manager deletes
+when a job fails, so that a killed job resumes where it was: a solve whose complete record
+has the same key is not repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from groupcf import records
+from groupcf.datasets.sources import write_atomically
+from groupcf.errors import GroupcfError
+from groupcf.pipeline import config as configuration
+from groupcf.pipeline import data as data_stage
+from groupcf.pipeline.studies import Answer, runner
+from groupcf.pipeline.training import read_classifier
+
+log = logging.getLogger("groupcf")
+
+PACKAGES = (
+    "groupcf",
+    "highspy",
+    "numba",
+    "numpy",
+    "ortools",
+    "pandas",
+    "pyomo",
+    "pyscipopt",
+    "scikit-learn",
+    "xgboost-cpu",
+)
+
+
+def run_study(
+    study: Mapping[str, Any],
+    data_path: Path,
+    classifier_paths: Mapping[str, Path],
+    records_dir: Path,
+    index: Path,
+    options: Mapping[str, Any],
+) -> None:
+    """Run all solves of a study and write the index of their records.
+
+    Parameters
+    ----------
+    study : mapping
+        One completed entry of the study configuration.
+    data_path : Path
+        Description of its data set (see :mod:`groupcf.pipeline.data`).
+    classifier_paths : mapping
+        Name of a classifier -> its description.
+    records_dir : Path
+        Where the records of all studies live.
+    index : Path
+        JSON file to write at the end: the keys of this study's records, in order.
+    options : mapping
+        time_limit, threads, method, solver.
+
+    Raises
+    ------
+    GroupcfError
+        After all solves, when some of them failed; their records say why.
+    """
+    home = records_dir / study["id"]
+    code = configuration.fingerprint(*configuration.SOLVE_CODE)
+    data = data_stage.read(data_path)
+    keys, failed = [], []
+    todo = list(configuration.solves(study))
+    for order, solve in enumerate(todo):
+        label = configuration.canonical(solve)
+        base = _base(study, solve, order)
+        if isinstance(data, str):
+            key = configuration.digest(["skipped", study["id"], solve])
+            skipped = {"status": records.SKIPPED, "message": data}
+            records.write(home / key, records.Record(key=key, **(base | skipped)))
+            keys.append(key)
+            continue
+        loaded = read_classifier(classifier_paths[solve["classifier"]])
+        assert not isinstance(loaded, str)
+        classifier, described = loaded
+        stable = {
+            k: v for k, v in study.items() if k not in ("title", "figure", "sweep", "chapter")
+        }
+        key = configuration.digest(
+            [code, stable, solve, data.sha256, described["sha256"], dict(options)]
+        )
+        keys.append(key)
+        if _complete(home / key):
+            log.info("%s %s: kept", study["id"], label)
+            continue
+        base["dataset"] = {
+            "name": data.name,
+            "variant": data.variant,
+            "sha256": data.sha256,
+            "rows": len(data.frame),
+            "source": data.source,
+            "notes": list(data.notes),
+        }
+        base["classifier"] = {k: v for k, v in described.items() if k != "file_sha256"}
+        started = time.perf_counter()
+        try:
+            answer = runner(study["kind"])(study, solve, data, classifier, options)
+            record, instances = _record(key, base, answer)
+        except Exception as error:
+            log.error("%s %s failed:\n%s", study["id"], label, traceback.format_exc())
+            failure = {
+                "status": records.FAILED,
+                "message": f"{type(error).__name__}: {error}",
+                "seconds": time.perf_counter() - started,
+            }
+            record, instances = records.Record(key=key, **(base | failure)), None
+            failed.append(f"{label}: {record.message}")
+        records.write(home / key, record, instances)
+        log.info(
+            "%s %d/%d %s: %s, objective %s, %.2f s",
+            study["id"],
+            order + 1,
+            len(todo),
+            label,
+            record.status,
+            "none" if record.objective is None else f"{record.objective:.6g}",
+            record.seconds or 0.0,
+        )
+    for stale in home.iterdir() if home.is_dir() else ():
+        if stale.name not in keys:
+            shutil.rmtree(stale, ignore_errors=True)
+    if failed:
+        raise GroupcfError(f"study {study['id']}: {len(failed)} solves failed: {'; '.join(failed)}")
+    text = json.dumps({"study": study["id"], "keys": keys}, indent=1)
+    write_atomically(index, (text + "\n").encode())
+
+
+def _complete(directory: Path) -> bool:
+    try:
+        record = records.load(directory)
+    except GroupcfError:
+        return False
+    return record.status not in (records.FAILED, "crashed", "interrupted")
+
+
+def _base(study: Mapping[str, Any], solve: Mapping[str, Any], order: int) -> dict[str, Any]:
+    return {
+        "study": study["id"],
+        "title": study["title"],
+        "chapter": study["chapter"],
+        "dataset": {"name": study["dataset"], "variant": study["variant"]},
+        "classifier": {"name": solve["classifier"]},
+        "parameters": solve["parameters"],
+        "published": configuration.published_value(study, solve),
+        "note": study.get("note", ""),
+        "details": {"order": order},
+        "host": host(),
+        "versions": versions(),
+        "commit": commit(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _record(
+    key: str, base: dict[str, Any], answer: Answer
+) -> tuple[records.Record, pd.DataFrame | None]:
+    solution = answer.solution
+    out = base | {
+        "model": answer.model,
+        "method": solution.method,
+        "why": solution.why,
+        "status": str(solution.status),
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "seconds": solution.seconds,
+        "phases": dict(solution.phases),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "history": [
+            [p.seconds, p.incumbent, p.bound, p.iteration, p.columns] for p in solution.history
+        ],
+        "message": solution.message,
+        "verified": answer.verification.ok if solution.status.has_incumbent else None,
+        "verification": answer.verification.to_dict(),
+        "n_instances": answer.n_instances,
+        "n_flipped": answer.n_flipped,
+        "changed_features": dict(answer.changed_features),
+        "outliers": list(answer.outliers),
+        "details": base["details"] | dict(answer.details),
+    }
+    return records.Record(key=key, **records.plain(out)), answer.instances
+
+
+@cache
+def host() -> dict[str, Any]:
+    """Describe the machine: processor, cores, memory, system, Python."""
+    import psutil
+
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": psutil.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
+        "python": sys.version.split()[0],
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that results depend on."""
+    out = {}
+    for package in PACKAGES:
+        try:
+            out[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return out
+
+
+@cache
+def commit() -> str:
+    """Return the git commit of the working directory, with "+" when it has changes."""
+    git: Callable[..., subprocess.CompletedProcess[str]] = lambda *a: subprocess.run(  # noqa: E731
+        ["git", *a], capture_output=True, text=True, check=False
+    )
+    try:
+        head = git("rev-parse", "--short=12", "HEAD")
+        if head.returncode:
+            return ""
+        dirty = git("status", "--porcelain", "--untracked-files=no").stdout.strip()
+    except OSError:
+        return ""
+    return head.stdout.strip() + ("+" if dirty else "")

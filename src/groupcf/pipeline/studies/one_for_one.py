@@ -1,0 +1,154 @@
+"""One-for-one studies: CEsep and ColCE (models.md section 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from groupcf.classifiers import Classifier
+from groupcf.costs import Cost
+from groupcf.datasets import TabularData
+from groupcf.errors import ConfigError
+from groupcf.pipeline.studies import Answer
+from groupcf.problems import OneForOne, Problem
+from groupcf.router import solve as route
+from groupcf.solution import Solution
+from groupcf.verify import verify
+
+
+def run(
+    study: Mapping[str, Any],
+    solve: Mapping[str, Any],
+    data: TabularData,
+    classifier: Classifier,
+    options: Mapping[str, Any],
+) -> Answer:
+    """Solve one parameter setting of a one-for-one study."""
+    rows = group(study, data, classifier)
+    given = solve["parameters"]
+    s_star = given.get("s_star")
+    if "s_share" in given:
+        # at least this share of the group flips, as the dissertation rounds (272 of 286)
+        s_star = math.ceil(given["s_share"] * len(rows))
+    problem = Problem(
+        space=data.space,
+        score=classifier.score,
+        instances=data.X[rows],
+        threshold=classifier.score.link.threshold(given["nu"]),
+        allocation=OneForOne(
+            s_star=s_star, f_max=given.get("f_max"), max_changed=given.get("max_changed")
+        ),
+        cost=Cost(
+            gauge=given.get("gauge", "l2_squared"),
+            lam_ind=given.get("lam_ind", 0.0),
+            lam_glob=given.get("lam_glob", 0.0),
+        ),
+    )
+    solution = route(
+        problem,
+        method=options["method"],
+        solver=options["solver"],
+        time_limit=options["time_limit"],
+        threads=options["threads"],
+    )
+    collective = problem.cost.lam_glob > 0 or problem.allocation.f_max is not None
+    answer: dict[str, Any] = {
+        "model": "ColCE" if collective else "CEsep",
+        "solution": solution,
+        "verification": verify(problem, solution, classifier),
+        "n_instances": len(rows),
+    }
+    if not solution.status.has_incumbent:
+        return Answer(**answer, details=dict(solution.details))
+    served = solution.pairs()[:, 0]
+    stays = np.setdiff1d(np.arange(len(rows)), served)
+    table, changed = instance_table(problem, solution, classifier, rows)
+    counts = {n: int(c) for n, c in zip(data.space.names, changed.sum(axis=0), strict=True) if c}
+    return Answer(
+        **answer,
+        n_flipped=len(served),
+        changed_features=counts,
+        outliers=[int(rows[i]) for i in stays],
+        details=dict(solution.details) | {"s_star": s_star},
+        instances=table,
+    )
+
+
+def group(study: Mapping[str, Any], data: TabularData, classifier: Classifier) -> NDArray[np.int64]:
+    """Return the rows of the group to be explained.
+
+    Raises
+    ------
+    ConfigError
+        When rows are out of range, or named for the published table while only the bundled
+        one, whose rows are others, is at hand: then the first predicted negatives, as many,
+        take their place only if the study says so (`bundled_instances`).
+    """
+    if study["instances"] == "predicted_negative":
+        return np.flatnonzero(~classifier.predict_wanted(data.X))
+    rows = np.asarray(study["rows"], dtype=np.int64)
+    if data.variant != study["variant"]:
+        if study.get("bundled_instances") != "first_predicted_negative":
+            raise ConfigError(
+                f"study {study['id']}, key instances: rows are those of variant "
+                f"{study['variant']!r}, but the data at hand are {data.variant!r}; say "
+                "bundled_instances: first_predicted_negative, or set GROUPCF_DATA_MIRROR"
+            )
+        return np.flatnonzero(~classifier.predict_wanted(data.X))[: len(rows)]
+    if rows.max(initial=0) >= len(data.frame) or rows.min(initial=0) < 0:
+        raise ConfigError(
+            f"study {study['id']}, key instances: row {int(rows.max())} is not among the "
+            f"{len(data.frame)} rows of {data.name}"
+        )
+    return rows
+
+
+def instance_table(
+    problem: Problem, solution: Solution, classifier: Classifier, rows: NDArray[np.int64]
+) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """Return the table of originals and counterfactuals, and which features changed.
+
+    One row per (instance, counterfactual); an instance that stays has counterfactual -1
+    and its own values on both sides.
+    """
+    assert solution.counterfactuals is not None
+    space = problem.space
+    pairs = solution.pairs()
+    stays = np.setdiff1d(np.arange(len(rows)), pairs[:, 0])
+    edges = np.vstack([pairs, np.column_stack([stays, np.full(len(stays), -1)])])
+    edges = edges[np.argsort(edges[:, 0], kind="stable")]
+    X0 = problem.instances[edges[:, 0]]
+    X = np.where(edges[:, 1:] >= 0, solution.counterfactuals[edges[:, 1]], X0)
+    changed, diff = space.changed(X0, X), space.differences(X0, X)
+    before, after = space.decode(X0), space.decode(X)
+    table = pd.DataFrame(
+        {
+            "row": rows[edges[:, 0]],
+            "counterfactual": edges[:, 1],
+            "flipped": edges[:, 1] >= 0,
+            "cost": problem.cost.distances(space, X0, X)
+            + problem.cost.lam_ind * changed.sum(axis=1),
+            "score0": problem.score.decision(X0),
+            "probability0": classifier.probability(X0),
+            "score": problem.score.decision(X),
+            "probability": classifier.probability(X),
+        }
+    )
+    parts = [table]
+    for j, name in enumerate(space.names):
+        parts.append(
+            pd.DataFrame(
+                {
+                    f"from {name}": before[name],
+                    # a value that did not change is the same to the last digit
+                    f"to {name}": after[name].where(changed[:, j], before[name]),
+                    f"diff {name}": np.where(changed[:, j], diff[:, j], 0.0),
+                }
+            )
+        )
+    return pd.concat(parts, axis=1), changed

@@ -1,0 +1,20 @@
+rule tracking:
+    input:
+        studies=expand(f"{RESULTS}/studies/{{study}}.json", study=STUDIES),
+        figures=expand(f"{RESULTS}/figures/{{study}}/figures.json", study=STUDIES),
+    output:
+        f"{RESULTS}/tracking.json",
+    log:
+        "logs/tracking.log",
+    conda:
+        "../../envs/groupcf.yaml"
+    params:
+        uri=config["tracking"]["uri"],
+        results=RESULTS,
+        records=RECORDS,
+        studies=list(STUDIES),
+        code=code(["tracking", "records"]),
+    message:
+        "import of all records into MLflow"
+    script:
+        "../scripts/tracking.py"
