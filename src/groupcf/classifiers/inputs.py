@@ -183,16 +183,24 @@ class Inputs:
                 raise ClassifierError(
                     f"feature {feature.name!r}: the pipeline turns its ordered categories into "
                     f"{numbers.tolist()}, which is not linear in their codes {points.tolist()}; "
-                    "declare the feature nominal, or give the encoder categories= in the order "
-                    "of the feature"
+                    "declare the feature nominal, or let the encoder's numbers and the codes of "
+                    "the feature agree"
                 )
             A[block.start, k], a[k] = slope, numbers[0] - slope * points[0]
         return A, a
 
 
+def _entrance(estimator: Any) -> Any:
+    """Return the step that sees the data first; a Pipeline that starts with none hides it."""
+    while type(estimator).__name__ == "Pipeline":
+        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+        estimator = steps[0]
+    return estimator
+
+
 def feature_names(estimator: Any) -> list[str] | None:
     """Return the names of the user's columns that an estimator was fitted on, if it was."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(_entrance(estimator), "feature_names_in_", None)
     return None if names is None else [str(n) for n in names]
 
 
@@ -206,7 +214,7 @@ def source(estimator: Any, space: FeatureSpace) -> Inputs:
     """
     names = feature_names(estimator)
     if names is None:
-        n = getattr(estimator, "n_features_in_", None)
+        n = getattr(_entrance(estimator), "n_features_in_", None)
         if n is None:
             raise ClassifierError(
                 f"{type(estimator).__name__} is not fitted; call fit(X, y) before asking for "

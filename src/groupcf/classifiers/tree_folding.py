@@ -151,9 +151,10 @@ def _closest(
         own, other = seen(cuts), seen(first)
     start = last_where(lambda x: seen(x) < own, len(cuts))
     end = last_where(lambda x: seen(x) <= other, len(cuts))
-    left = np.where(np.isfinite(start), start + (cuts - start) / 2, cuts)
+    start, end = np.where(np.isfinite(start), start, cuts), np.where(np.isfinite(end), end, first)
+    left = start + (cuts - start) / 2
     left = np.where(left > start, left, cuts)
-    right = np.where(np.isfinite(end), first + (end - first) / 2, first)
+    right = first + (end - first) / 2
     if points is not None and len(points):
         at = np.searchsorted(points, cuts, side="right")
         left = np.where(at > 0, points[np.maximum(at - 1, 0)], left)
@@ -230,9 +231,10 @@ class _Planner:
                 inserted = [(below_zero, zero_side), (upto_zero, 1 - zero_side)]
                 runs = inserted + runs if zero_side == 0 else runs + inserted
             chains.append(_runs(runs, 1))
-        ends = np.array(sorted({end for runs, _ in chains for end, _ in runs}))
-        values = _closest(column, rule, ends, valid_points(feature))
-        nearest = {e: (a, b) for e, a, b in zip(ends, *(v.tolist() for v in values), strict=True)}
+        cuts = np.unique([end for runs, _ in chains for end, _ in runs if np.isfinite(end)])
+        values = _closest(column, rule, cuts, valid_points(feature))
+        nearest = {e: (a, b) for e, a, b in zip(cuts, *(v.tolist() for v in values), strict=True)}
+        nearest |= {-np.inf: (-np.inf, -np.inf), np.inf: (np.inf, np.inf)}
         for runs, rest in chains:
             tests = tuple(_Test(column.column, e, True, s, *nearest[e]) for e, s in runs)
             yield _Plan(tests, rest)
