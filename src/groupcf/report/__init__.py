@@ -1,1 +1,1 @@
-"""groupcf.report."""
+"""Figures, tables, sentences and the HTML page, from records alone."""

@@ -11,11 +11,40 @@ SYMBOLS = {
     "nu": "ν",
     "lam_ind": "λ_ind",
     "lam_glob": "λ_glob",
-    "F_max": "F_max",
-    "S_star": "S*",
+    "f_max": "F_max",
+    "s_star": "S*",
+    "s_share": "S*/S",
     "tau": "τ",
 }
 """Parameter of a record -> its symbol in models.md; other parameters keep their name."""
+
+CLASSIFIERS = {
+    "logistic": "logistic regression",
+    "linear_svm": "linear support vector machine",
+    "random_forest": "random forest",
+    "xgboost": "XGBoost",
+    "network": "ReLU network",
+}
+DATASETS = {
+    "boston": "Boston housing",
+    "compas": "COMPAS",
+    "credit": "Taiwanese credit",
+    "students": "Student performance",
+    "german": "German credit",
+}
+STATUSES = {
+    "optimal": "proven optimal",
+    "feasible": "not proven",
+    "infeasible": "proven infeasible",
+    "unbounded": "unbounded",
+    "no_incumbent": "no answer in time",
+    "solver_missing": "solver missing",
+    "licence_missing": "licence missing",
+    "crashed": "solver crashed",
+    "interrupted": "interrupted",
+    "skipped": "skipped",
+    "failed": "failed",
+}
 
 DIGITS = 4
 
@@ -23,6 +52,26 @@ DIGITS = 4
 def symbol(parameter: str) -> str:
     """Return how a parameter is written."""
     return SYMBOLS.get(parameter, parameter)
+
+
+def classifier(name: str) -> str:
+    """Return how a classifier of the studies is called."""
+    return CLASSIFIERS.get(name, name.replace("_", " "))
+
+
+def dataset(name: str) -> str:
+    """Return how a data set is called."""
+    return DATASETS.get(name, name)
+
+
+def status(name: str) -> str:
+    """Return what a status means in two or three words."""
+    return STATUSES.get(name, name.replace("_", " "))
+
+
+def capital(text: str) -> str:
+    """Return a text with its first letter in upper case and the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def number(value: Any, digits: int = DIGITS) -> str:
@@ -114,6 +163,19 @@ def settings(parameters: Mapping[str, Any], leave_out: Iterable[str] = ()) -> st
 def canonical(parameters: Mapping[str, Any]) -> str:
     """Return parameters as JSON with sorted keys, for files that machines read."""
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def choices(values: Sequence[Any]) -> str:
+    """Write the values that a parameter takes: "0.1 or 10", "1, 2, ..., 13"."""
+    whole = all(isinstance(v, (int, float)) and float(v).is_integer() for v in values)
+    if (
+        len(values) > 3
+        and whole
+        and list(values) == list(range(int(values[0]), int(values[-1]) + 1))
+    ):
+        return f"{number(values[0])}, {number(values[1])}, …, {number(values[-1])}"
+    words = [value_of(v) for v in values]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
 def listing(names: Sequence[str]) -> str:

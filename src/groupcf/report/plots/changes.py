@@ -15,8 +15,6 @@ from groupcf.report.wording import number, shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MANY = 40
-"""With more instances, :func:`groupcf.report.plots.group.plot_group` reads better."""
 CROWDED = 16
 """Up to so many instances a cell carries its number; above it only the direction."""
 LABEL = 16
@@ -34,7 +32,7 @@ def plot_changes(changes: Changes, ax: Axes | None = None, *, title: str = "") -
     Parameters
     ----------
     changes : Changes
-        Up to about `MANY` instances.
+        Up to about 40 instances; :func:`groupcf.report.plots.group.plot_group` draws more.
     ax : Axes, optional
         Drawn into when given; otherwise a new figure of fitting size is made.
     title : str, optional

@@ -1,0 +1,122 @@
+"""The figures of a study, and the one that an explanation draws of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcf.records import Record
+from groupcf.report import panels, style
+from groupcf.report.changes import Changes
+from groupcf.report.panels import Panel
+from groupcf.report.plots.changes import plot_changes
+from groupcf.report.plots.feature_use import FeatureUse, plot_feature_use
+from groupcf.report.plots.front import Front, plot_front
+from groupcf.report.plots.group import plot_group
+from groupcf.report.plots.progress import plot_progress
+from groupcf.report.style import save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from groupcf.features import FeatureSpace
+
+__all__ = ["draw", "draw_changes", "save"]
+
+
+def draw(study: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Figure]:
+    """Draw the figures of a study.
+
+    Parameters
+    ----------
+    study : mapping
+        A study of the configuration: "id" and "figure", see :func:`groupcf.report.panels.plan`.
+    records : sequence of Record
+        The study's records. Skipped and failed ones are not drawn.
+
+    Returns
+    -------
+    dict of str to Figure
+        File stem -> figure, whose label is its caption. Empty when nothing was solved.
+
+    Raises
+    ------
+    ConfigError
+        When figure.kind is not known.
+    """
+    figures = {}
+    for panel in panels.plan(study, records):
+        figure = style.figure_of(_DRAW[panel.plot](panel))
+        figure.set_label(panel.caption)
+        figures[panel.name] = figure
+    return figures
+
+
+def draw_changes(
+    space: FeatureSpace, X0: NDArray[np.float64], X: NDArray[np.float64], labels: Sequence[str]
+) -> Figure:
+    """Draw the changes from instances `X0` to counterfactuals `X`, both of shape (S, D)."""
+    changes = Changes.from_encoded(space, X0, X, labels)
+    plot = plot_group if len(changes.rows) > panels.MANY else plot_changes
+    return style.figure_of(plot(changes))
+
+
+def _changes(panel: Panel) -> Axes:
+    changes = panels.changes_of(panel.records[0][0])
+    assert changes is not None
+    plot = plot_group if panel.plot == "group" else plot_changes
+    return plot(changes, title=panel.title)
+
+
+def _features(panel: Panel) -> Axes:
+    (group,) = panel.records
+    found = [changes for r in group if (changes := panels.changes_of(r)) is not None]
+    names = (
+        found[0].features
+        if found
+        else tuple(dict.fromkeys(f for r in group for f in r.changed_features))
+    )
+    use = FeatureUse(
+        panel.parameter,
+        [r.parameters[panel.parameter] for r in group],
+        names,
+        [None if r.objective is None else r.changed_features for r in group],
+        [r.status for r in group],
+        max(r.n_instances or 0 for r in group),
+    )
+    return plot_feature_use(use, title=panel.title)
+
+
+def _front(panel: Panel) -> Axes:
+    everything = [r for g in panel.records for r in g]
+    fronts = [
+        Front(
+            panels.label(g, everything, panel.parameter),
+            [float(r.parameters[panel.parameter]) for r in g],
+            [r.objective for r in g],
+            [r.bound for r in g],
+            [r.status for r in g],
+            [(r.published or {}).get("objective") for r in g],
+        )
+        for g in panel.records
+    ]
+    return plot_front(fronts, parameter=panel.parameter, title=panel.title)
+
+
+def _progress(panel: Panel) -> Axes:
+    (group,) = panel.records
+    histories = {panels.label([r], group): r.history for r in group}
+    return plot_progress(histories, title=panel.title)
+
+
+_DRAW = {
+    "changes": _changes,
+    "group": _changes,
+    "features": _features,
+    "front": _front,
+    "progress": _progress,
+}

@@ -1,0 +1,245 @@
+"""Which figures a study has: names, captions and texts for those who cannot see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Any
+
+from groupcf.errors import ConfigError
+from groupcf.records import Record, load_instances
+from groupcf.report import sentences, wording
+from groupcf.report.changes import Changes
+
+KINDS = ("heatmap", "group", "features_by_parameter", "pareto", "progress")
+"""Values of the key figure.kind of a study."""
+
+MANY = 40
+"""Groups larger than this are drawn as one picture instead of cell by cell."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of a study.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its files.
+    plot : str
+        "changes", "group", "features", "front" or "progress".
+    title : str
+        Above the axes.
+    records : tuple of tuple of Record
+        What is drawn: one group of records for each line of a front, otherwise one group.
+    parameter : str
+        The swept parameter, for "features" and "front".
+    caption : str
+        Below the figure.
+    alt : str
+        What the figure shows, in words.
+    """
+
+    name: str
+    plot: str
+    title: str
+    records: tuple[tuple[Record, ...], ...]
+    parameter: str = ""
+    caption: str = ""
+    alt: str = ""
+
+
+def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
+    """Return the figures that a study's records give, possibly none.
+
+    Parameters
+    ----------
+    study : mapping
+        A study of the configuration; its key "figure" has the key "kind" (one of `KINDS`)
+        and may have "parameter", the swept one, and "caption", which precedes ours.
+    records : sequence of Record
+        The study's records.
+
+    Raises
+    ------
+    ConfigError
+        When figure.kind is not known.
+    """
+    figure = study.get("figure") or {}
+    kind = figure.get("kind")
+    if kind is None:
+        return []
+    if kind not in KINDS:
+        raise ConfigError(
+            f"study {study.get('id')!r}, key figure.kind: {kind!r} is none of {', '.join(KINDS)}"
+        )
+    shown = [r for r in records if r.status not in ("skipped", "failed")]
+    if kind in ("heatmap", "group"):
+        panels = _heatmaps(shown)
+    elif kind == "progress":
+        panels = _progress(shown)
+    else:
+        parameter = figure.get("parameter") or swept(study, shown)
+        panels = _sweeps(shown, parameter) if parameter else []
+        if kind == "pareto":
+            panels.sort(key=lambda p: p.plot != "front")
+    stem = str(study.get("id") or (records[0].study if records else "figure"))
+    before = str(figure.get("caption") or "")
+    return [_named(p, stem, before, i, len(panels)) for i, p in enumerate(panels)]
+
+
+def swept(study: Mapping[str, Any], records: Sequence[Record]) -> str:
+    """Return the numerical parameter with the most values; empty when none varies."""
+    candidates = list(study.get("sweep") or {})
+    candidates += [k for r in records for k in r.parameters if k not in candidates]
+    best, most = "", 1
+    for name in dict.fromkeys(candidates):
+        values = {r.parameters.get(name) for r in records if _is_number(r.parameters.get(name))}
+        if len(values) > most:
+            best, most = name, len(values)
+    return best
+
+
+def series(records: Sequence[Record], parameter: str) -> list[tuple[Record, ...]]:
+    """Group records that differ in one parameter alone, each group in its ascending order."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        if not _is_number(record.parameters.get(parameter)):
+            continue
+        others = {k: v for k, v in record.parameters.items() if k != parameter}
+        context = [_name(record.dataset), _name(record.classifier), others]
+        groups.setdefault(wording.canonical({"": context}), []).append(record)
+    return [tuple(sorted(g, key=lambda r: r.parameters[parameter])) for g in groups.values()]
+
+
+def label(records: Sequence[Record], among: Sequence[Record], leave_out: str = "") -> str:
+    """Name a group of records by what tells it apart among others: classifier, settings."""
+    first = records[0]
+    parts = []
+    if _name(first.classifier):
+        parts.append(wording.classifier(_name(first.classifier)))
+    varying = {
+        k: first.parameters.get(k)
+        for k in dict.fromkeys(k for r in among for k in r.parameters)
+        if k != leave_out and len({wording.canonical({k: r.parameters.get(k)}) for r in among}) > 1
+    }
+    if varying:
+        parts.append(wording.settings(varying))
+    if len({_name(r.dataset) for r in among}) > 1:
+        parts.insert(0, wording.dataset(_name(first.dataset)))
+    return wording.capital(", ".join(p for p in parts if p)) or first.study
+
+
+def changes_of(record: Record) -> Changes | None:
+    """Return what changed for whom in a solve, or None where it has no answer."""
+    frame = load_instances(record)
+    return None if frame is None else Changes.from_instances(frame, record.details.get("kinds"))
+
+
+def _heatmaps(records: Sequence[Record]) -> list[Panel]:
+    panels = []
+    for record in records:
+        changes = changes_of(record)
+        if changes is None:
+            continue
+        said = sentences.group(changes)
+        caption = [
+            "Changes, in encoded units, by feature and instance.",
+            sentences.answer(record),
+            *said,
+        ]
+        panels.append(
+            Panel(
+                "",
+                "group" if len(changes.rows) > MANY else "changes",
+                label([record], records),
+                ((record,),),
+                caption=" ".join(caption),
+                alt="Heat map, features down, instances across. " + " ".join(said),
+            )
+        )
+    return panels
+
+
+def _sweeps(records: Sequence[Record], parameter: str) -> list[Panel]:
+    groups = series(records, parameter)
+    symbol = wording.symbol(parameter)
+    panels = []
+    for group in groups:
+        if not any(r.changed_features for r in group):
+            continue
+        said = " ".join(_use(r, symbol, parameter) for r in group)
+        panels.append(
+            Panel(
+                "",
+                "features",
+                label(group, records, parameter),
+                (group,),
+                parameter,
+                f"Features that change for at least one instance, for each value of {symbol}. "
+                "The number in a cell is how many instances change the feature.",
+                f"Heat map, features down, values of {symbol} across. {said}",
+            )
+        )
+    if any(r.objective is not None for g in groups for r in g):
+        said = " ".join(
+            f"{label(g, records, parameter)}: {'; '.join(_point(r, parameter) for r in g)}."
+            for g in groups
+        )
+        panels.append(
+            Panel(
+                "",
+                "front",
+                "",
+                tuple(groups),
+                parameter,
+                f"Least cost against {symbol}: the Pareto front. A value of {symbol} without "
+                "an answer is marked on the axis.",
+                f"Line plot of the objective against {symbol}. {said}",
+            )
+        )
+    return panels
+
+
+def _progress(records: Sequence[Record]) -> list[Panel]:
+    shown = [r for r in records if len(r.history) > 1]
+    if not shown:
+        return []
+    said = "; ".join(f"{label([r], records)}: {sentences.answer(r)}" for r in shown)
+    caption = "Best value found (solid) and proven bound (dashed) against time."
+    return [Panel("", "progress", "", (tuple(shown),), "", caption, f"Line plot. {said}")]
+
+
+def _named(panel: Panel, stem: str, before: str, i: int, total: int) -> Panel:
+    letter = ascii_lowercase[i] if total <= len(ascii_lowercase) else f"{i + 1:03d}"
+    return replace(
+        panel,
+        name=stem if total == 1 else f"{stem}-{letter}",
+        title=panel.title if total == 1 or not panel.title else f"({letter}) {panel.title}",
+        caption=f"{before} {panel.caption}".strip(),
+    )
+
+
+def _use(record: Record, symbol: str, parameter: str) -> str:
+    value = wording.number(record.parameters[parameter])
+    if record.objective is None:
+        return f"{symbol} = {value}: {wording.status(record.status)}."
+    return f"{symbol} = {value}: {', '.join(record.changed_features) or 'no feature'}."
+
+
+def _point(record: Record, parameter: str) -> str:
+    found = (
+        wording.status(record.status)
+        if record.objective is None
+        else wording.number(record.objective)
+    )
+    return f"{wording.number(record.parameters[parameter])} gives {found}"
+
+
+def _name(described: Mapping[str, Any] | None) -> str:
+    return str((described or {}).get("name") or "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,208 @@
+"""Questions and answers of a study in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from groupcf.records import Record
+from groupcf.report import wording
+from groupcf.report.changes import Changes, is_text
+from groupcf.report.wording import choices, count, listing, number
+
+GAUGES = {
+    "l1": "the sum of absolute differences",
+    "l2": "the Euclidean distance",
+    "l2_squared": "the squared Euclidean distance",
+    "linf": "the largest absolute difference",
+    "gower": "the Gower distance",
+    "chi2": "the chi-squared distance",
+}
+LIMITS = {
+    "f_max": "at most {} features change over the whole group",
+    "max_changed": "at most {} features change for any one instance",
+    "s_star": "at least {} of the instances must be accepted, the others stay as they are",
+    "s_share": "at least a share of {} of the instances must be accepted, the others stay as "
+    "they are",
+    "tau": "two counterfactuals are at most {} times as far apart as their instances",
+}
+"""Parameter -> what it demands; the braces take its value or values."""
+
+FEW = 12
+"""Up to so many instances are listed by name in a sentence."""
+
+
+def question(records: Sequence[Record]) -> list[str]:
+    """Say what a study asks: data, classifiers, group, cost, demands.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        All records of one study.
+    """
+    if not records:
+        return []
+    given = _values(records)
+    models = _distinct(r.model for r in records if r.model)
+    sizes = _distinct(r.n_instances for r in records if r.n_instances is not None)
+    who = f"{choices(sizes)} instances" if sizes else "the instances"
+    if not models or not set(models) <= {"CEsep", "ColCE"}:
+        out = [f"{listing(models) or 'A model'} for {who} of {_dataset(records)}."]
+        return out + ([f"Settings: {_settings(given, ())}."] if given else [])
+    demand = f" with a probability of at least {choices(given['nu'])}" if "nu" in given else ""
+    out = [
+        f"For {who} of {_dataset(records)}, find the changes of least cost after which "
+        f"{_classifiers(records)}{demand}.",
+        cost(given),
+    ]
+    limits = [
+        wording.capital(text.format(choices(given[name]))) + "."
+        for name, text in LIMITS.items()
+        if given.get(name)
+    ]
+    known = {"nu", "gauge", "lam_ind", "lam_glob", *LIMITS}
+    rest = _settings(given, known)
+    return out + limits + ([f"Further settings: {rest}."] if rest else [])
+
+
+def cost(values: Mapping[str, Sequence[Any]]) -> str:
+    """Say what is minimised.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameter -> the values it takes in a study.
+    """
+    gauges = values.get("gauge") or ["l2_squared"]
+    parts = [" or ".join(GAUGES.get(str(g), f"the gauge {g}") for g in gauges)]
+    for name, what in (
+        ("lam_ind", "for each feature that an instance changes"),
+        ("lam_glob", "for each feature that at least one instance changes"),
+    ):
+        price = values.get(name) or []
+        if any(price):
+            parts.append(f"{choices(price)} {what}")
+    return f"The cost of a change is {', plus '.join(parts)}, in encoded units."
+
+
+def answer(record: Record) -> str:
+    """Say in one or two sentences what a solve found, and how sure that is."""
+    value, bound = number(record.objective, 7), number(record.bound, 7)
+    message = f" {record.message}" if record.message else ""
+    match record.status:
+        case "optimal":
+            return f"Cost {value}, proven to be the least possible."
+        case "feasible":
+            lower = f"at least {bound} is needed" if record.bound is not None else "no bound"
+            gap = f", gap {wording.percent(record.gap)}" if record.gap is not None else ""
+            return f"Cost {value}; {lower}{gap}: not proven to be the least.{message}"
+        case "infeasible":
+            return f"No change fulfils all demands; that is proven.{message}"
+        case "no_incumbent":
+            lower = f" (any would cost at least {bound})" if record.bound is not None else ""
+            return f"Stopped before an answer was found{lower}.{message}"
+    return f"{wording.capital(wording.status(record.status))}.{message}"
+
+
+def group(changes: Changes) -> list[str]:
+    """Say how many instances change which feature, and who is left out."""
+    served = int(changes.flipped.sum())
+    counts = changes.counts()
+    order = sorted(counts, key=lambda f: (-sum(counts[f]), changes.features.index(f)))
+    parts = []
+    for feature in order:
+        up, down, switched = counts[feature]
+        how = "" if switched else f" ({_directions(up, down)})"
+        parts.append(f"{up + down + switched} of {served} change {feature}{how}")
+    out = [wording.capital("; ".join(parts)) + "." if parts else "Nothing changes."]
+    unused = [f for f in changes.features if f not in counts]
+    if parts and unused:
+        tail = listing(unused) if len(unused) <= FEW else f"The other {len(unused)} features"
+        out.append(f"{tail} {'stays' if len(unused) == 1 else 'stay'} the same for everybody.")
+    left = [r for r, ok in zip(changes.rows, changes.flipped, strict=True) if not ok]
+    if left:
+        names = f": {listing(left)}" if len(left) <= 2 * FEW else ""
+        out.append(f"{count(len(left), 'outlier')} left unchanged{names}.")
+    return out
+
+
+def instance(changes: Changes, i: int) -> str:
+    """Say what one instance changes: "lower LSTAT from 12.4 to 8.1; raise RM from ..."."""
+    if not changes.flipped[i]:
+        return "stays as it is (outlier)"
+    parts = [
+        change(
+            changes.features[j],
+            changes.before[i, j],
+            changes.after[i, j],
+            0.0 if changes.nominal[j] else float(changes.diff[i, j]),
+        )
+        for j in np.flatnonzero(changes.diff[i])
+    ]
+    return "; ".join(parts) if parts else "nothing changes"
+
+
+def change(feature: str, before: Any, after: Any, diff: float) -> str:
+    """Say one change of one feature; `diff` 0 means that it has no direction."""
+    verb = "change" if diff == 0.0 else "raise" if diff > 0.0 else "lower"
+    if is_text(before) or is_text(after):
+        a, b = str(before), str(after)
+    else:
+        a, b = wording.pair(before, after)
+    return f"{verb} {feature} from {a} to {b}"
+
+
+def _directions(up: int, down: int) -> str:
+    if up + down == 1:
+        return "raises it" if up else "lowers it"
+    if not down or not up:
+        return "all raise it" if up else "all lower it"
+    return (
+        f"{up} {'raises' if up == 1 else 'raise'}, {down} {'lowers' if down == 1 else 'lower'} it"
+    )
+
+
+def _classifiers(records: Sequence[Record]) -> str:
+    names = _distinct(
+        wording.classifier(str(r.classifier["name"]))
+        for r in records
+        if r.classifier and r.classifier.get("name")
+    )
+    if len(names) == 1:
+        return f"the {names[0]} accepts them"
+    return f"each classifier by itself ({listing(names)}) accepts them"
+
+
+def _settings(values: Mapping[str, Sequence[Any]], known: Iterable[str]) -> str:
+    skip = set(known)
+    return ", ".join(
+        f"{wording.symbol(k)} = {choices(v)}" for k, v in values.items() if k not in skip
+    )
+
+
+def _dataset(records: Sequence[Record]) -> str:
+    names = _distinct(
+        wording.dataset(str(r.dataset["name"]))
+        + ("" if r.dataset.get("variant") in (None, "", "published") else
+           f" ({r.dataset['variant']} variant)")
+        for r in records
+        if r.dataset and r.dataset.get("name")
+    )  # fmt: skip
+    return " and ".join(names) or "the data set"
+
+
+def _values(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """Return parameter -> its distinct values that are set, in order of appearance."""
+    out: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.parameters.items():
+            known = out.setdefault(name, [])
+            if value is not None and value not in known:
+                known.append(value)
+    return {name: values for name, values in out.items() if values}
+
+
+def _distinct(values: Any) -> list[Any]:
+    return list(dict.fromkeys(values))
