@@ -15,10 +15,3 @@ def mirror() -> Path:
     if not value:
         pytest.skip("GROUPCF_DATA_MIRROR is not set: data of public repositories not at hand")
     return Path(value)
-
-
-@pytest.fixture
-def no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither mirror nor network."""
-    monkeypatch.delenv("GROUPCF_DATA_MIRROR", raising=False)
-    monkeypatch.setenv("GROUPCF_OFFLINE", "1")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from groupcf.features import Feature, FeatureSpace, Kind
+from groupcf.features.feature import plain
 
 _GERMAN_CUTS = {
     "duration": 18,
@@ -48,18 +49,16 @@ def german(frame: pd.DataFrame) -> pd.DataFrame:
 def space(frame: pd.DataFrame) -> FeatureSpace:
     """Return the space in which two-valued columns are binary and all others one-hot.
 
-    A column with one value only (the published students preprocessing has eight of them)
-    becomes a binary feature whose other value may not be taken up.
+    The eight columns that the published students preprocessing leaves constant at "yes" are
+    binary, as their originals.
     """
     nominal, binary = [], []
     for name in frame.columns:
-        values = sorted(frame[name].unique())
-        values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        values = tuple(sorted(plain(v) for v in frame[name].unique()))
         if len(values) > 2:
-            nominal.append(Feature(name, Kind.NOMINAL, categories=tuple(values)))
-        elif len(values) == 2:
-            binary.append(Feature(name, Kind.BINARY, categories=tuple(values)))
+            nominal.append(Feature(name, Kind.NOMINAL, categories=values))
         else:
-            other = "no" if values[0] == "yes" else f"not {values[0]}"
-            binary.append(Feature(name, Kind.BINARY, categories=(other, values[0])))
+            binary.append(
+                Feature(name, Kind.BINARY, categories=values if len(values) == 2 else ("no", "yes"))
+            )
     return FeatureSpace((*nominal, *binary))

@@ -6,12 +6,10 @@ units; what a classifier sees is the encoding of the data set's feature space.
 
 from __future__ import annotations
 
-from typing import Any
+import io
 
 import numpy as np
 import pandas as pd
-
-from groupcf.errors import DataError
 
 NT_PER_USD = 32.75
 """New Taiwan dollars for one US dollar, as the published table converts amounts."""
@@ -76,24 +74,27 @@ def _usd(amounts: pd.DataFrame) -> np.ndarray[tuple[int, ...], np.dtype[np.float
     return np.asarray(np.round(amounts.to_numpy(dtype=float) / NT_PER_USD / 10) * 10)
 
 
-def compas_bundled(raw: pd.DataFrame) -> pd.DataFrame:
-    """COMPAS from the bundled one-hot table: 6167 rows instead of 6172.
+def compas(raw: pd.DataFrame) -> pd.DataFrame:
+    """COMPAS: 7214 raw rows -> 6172 x 6 as in the published table.
 
-    Race is only Caucasian or not in that file. All rows occur in the published table.
+    ProPublica's own filter: charges within 30 days of the screening, a known outcome, no
+    ordinary traffic offence.
     """
-    age = np.select(
-        [raw["age-cat_Less than 25"] == 1, raw["age-cat_25 - 45"] == 1],
-        ["Less25", "25-45"],
-        "More45",
-    )
+    raw = raw[
+        raw["days_b_screening_arrest"].between(-30, 30)
+        & (raw["is_recid"] != -1)
+        & (raw["c_charge_degree"] != "O")
+        & raw["score_text"].notna()
+    ].reset_index(drop=True)
+    ages = {"Less than 25": "Less25", "25 - 45": "25-45", "Greater than 45": "More45"}
     return pd.DataFrame(
         {
-            "TwoYearRecid": raw["two-year-recid"],
-            "AgeGroup": age,
-            "Sex": 1 - raw["sex"],
-            "PriorsCount": raw["priors-count"],
-            "ChargeDegree": raw["c-charge-degree_F"],
-            "Race": np.where(raw["race"] == 1, "Caucasian", "not Caucasian"),
+            "TwoYearRecid": raw["two_year_recid"],
+            "AgeGroup": raw["age_cat"].map(ages),
+            "Sex": (raw["sex"] == "Female").astype(int),
+            "PriorsCount": raw["priors_count"],
+            "ChargeDegree": (raw["c_charge_degree"] == "F").astype(int),
+            "Race": raw["race"],
         }
     )
 
@@ -122,47 +123,46 @@ GERMAN_COLUMNS = (
     "class",
 )
 
-_GERMAN_ONE_HOT = {
-    "status_account": "status",
-    "credit_history": "credit-history",
-    "purpose": "purpose",
-    "savings": "savings",
-    "employment": "employment",
-    "guarantors": "other-debtors",
-    "property": "property",
-    "installment_plans": "installment-plans",
-    "housing": "housing",
-    "job": "skill-level",
-    "tel": "telephone",
-    "foreign": "foreign-worker",
+_GERMAN_CODES = {
+    "status_account": "A1",
+    "credit_history": "A3",
+    "purpose": "A4",
+    "savings": "A6",
+    "employment": "A7",
+    "status_sex": "A9",
+    "guarantors": "A10",
+    "property": "A12",
+    "installment_plans": "A14",
+    "housing": "A15",
+    "job": "A17",
+    "tel": "A19",
+    "foreign": "A20",
 }
-_GERMAN_NUMBERS = {
-    "duration": "month",
-    "amount": "credit-amount",
-    "installment_rate": "investment-as-income-percentage",
-    "residence_since": "residence-since",
-    "number_credits": "number-of-credits",
-    "maintenance_obligors": "people-liable-for",
-}
+# these two attributes count their categories from 0, all others from 1
+_FROM_ZERO = ("credit_history", "purpose")
 
 
-def german_bundled(raw: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """German credit from two bundled tables: one-hot columns, and ages from the labels.
+def german(raw: bytes) -> pd.DataFrame:
+    """German credit: OpenML's table of labels -> 1000 x 21 in the publisher's codes.
 
-    They give sex, not the published categories of personal status and sex.
+    The codes (A11, A12, ...) number the categories in the order in which the attribute
+    declares them.
     """
-    if not (raw["credit-amount"].to_numpy() == labels["credit_amount"].to_numpy()).all():
-        raise DataError("german_onehot.csv and german_labels.csv: rows are not in the same order")
-    out: dict[str, Any] = {"age": labels["age"].to_numpy()}
-    for name, prefix in _GERMAN_ONE_HOT.items():
-        dummies = raw.filter(regex=f"^{prefix}_")
-        categories = np.array([c.split("_")[-1] for c in dummies.columns])
-        out[name] = categories[dummies.to_numpy().argmax(axis=1)]
-    for name, column in _GERMAN_NUMBERS.items():
-        out[name] = raw[column].to_numpy()
-    out["status_sex"] = np.where(raw["sex"] == 1, "male", "female")
-    out["class"] = np.where(raw["credit-label"] == 0, 1, 2)
-    return pd.DataFrame(out)[list(GERMAN_COLUMNS)]
+    from scipy.io import arff
+
+    table, attributes = arff.loadarff(io.StringIO(raw.decode()))
+    out = {}
+    for name, attribute in zip(GERMAN_COLUMNS, attributes.names(), strict=True):
+        values = table[attribute]
+        kind, labels = attributes[attribute]
+        if kind == "numeric":
+            out[name] = values.astype(np.int64)
+            continue
+        order = {label.encode(): i for i, label in enumerate(labels)}
+        codes = np.array([order[v] for v in values]) + (name not in _FROM_ZERO)
+        prefix = _GERMAN_CODES.get(name)
+        out[name] = codes if prefix is None else np.array([f"{prefix}{c}" for c in codes])
+    return pd.DataFrame(out)
 
 
 def students_published(raw: pd.DataFrame) -> pd.DataFrame:

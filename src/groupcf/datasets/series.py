@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.datasets.registry import FILES
-from groupcf.datasets.sources import OFFLINE_VARIABLE, fetch
-from groupcf.errors import DataError, SourceUnavailableError
+from groupcf.datasets.registry import FILES, archive_file
+from groupcf.datasets.sources import SourceFile, fetch
+from groupcf.errors import ConfigError, DataError
+
+SERIES = ("BasicMotions", "ItalyPowerDemand", "NATOPS")
+"""Data sets with a registered checksum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +29,11 @@ class SeriesData:
     X_train, X_test : ndarray of shape (n, J, T)
         n curves with J functional features on T grid points.
     y_train, y_test : ndarray of str, shape (n,)
+        Class labels as the file has them.
     source : str
         "bundled", "mirror", "cache" or "network".
+    notes : tuple of str
+        What a reader of results must know about these curves.
     """
 
     name: str
@@ -34,58 +42,67 @@ class SeriesData:
     X_test: NDArray[np.float64]
     y_test: NDArray[np.str_]
     source: str
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of curves and labels, training part first."""
+        digest = hashlib.sha256()
+        for X, y in ((self.X_train, self.y_train), (self.X_test, self.y_test)):
+            digest.update(np.ascontiguousarray(X).tobytes())
+            digest.update("\n".join(y).encode())
+        return digest.hexdigest()
+
+
+def series_files(name: str) -> tuple[SourceFile, SourceFile]:
+    """Return the training and the test file of a data set of the archives.
+
+    Raises
+    ------
+    ConfigError
+        For a name that cannot be one of the archives'.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise ConfigError(
+            f"dataset: {name!r} is no name of the UCR and UEA archives; registered are "
+            f"{', '.join(SERIES)}"
+        )
+    train, test = (f"{name}_{part}.ts" for part in ("TRAIN", "TEST"))
+    return FILES.get(train) or archive_file(name, train), FILES.get(test) or archive_file(
+        name, test
+    )
 
 
 def load_series(name: str, *, cache: Path | None = None) -> SeriesData:
     """Load a data set of the UCR or UEA archive by its name there.
 
-    Registered sets come from their files; any other name is asked of the archive through
-    tslearn, which keeps its own download cache.
+    Any name will do: a set that is not registered is looked for in the same places, the
+    archive last, but its content cannot be checked; `notes` say so.
 
     Raises
     ------
+    ConfigError
+        For a name that cannot be one of the archives'.
     DataError
-        For curves of unequal length.
+        For curves of unequal length or with missing values.
     SourceUnavailableError, ChecksumError
         When the data are nowhere to be had, or not the registered ones.
     """
-    if f"{name}_TRAIN.ts" not in FILES:
-        return _from_archive(name)
     places, parts = [], []
-    for part in ("TRAIN", "TEST"):
-        place, content = fetch(FILES[f"{name}_{part}.ts"], cache)
+    for file in series_files(name):
+        place, content = fetch(file, cache)
         places.append(place)
-        parts.append(parse_ts(content.decode(), f"{name}_{part}.ts"))
+        parts.append(parse_ts(content.decode(), file.name))
     (X_train, y_train), (X_test, y_test) = parts
-    return SeriesData(name, X_train, y_train, X_test, y_test, places[0])
-
-
-def _from_archive(name: str) -> SeriesData:
-    if os.environ.get(OFFLINE_VARIABLE):
-        raise SourceUnavailableError(
-            f"{name}: not a registered data set, and {OFFLINE_VARIABLE} forbids the network"
+    if X_train.shape[1:] != X_test.shape[1:]:
+        raise DataError(
+            f"{name}: training curves have {X_train.shape[1]} dimensions of length "
+            f"{X_train.shape[2]}, test curves {X_test.shape[1]} of length {X_test.shape[2]}"
         )
-    from tslearn.datasets import UCR_UEA_datasets
-
-    try:
-        X_train, y_train, X_test, y_test = UCR_UEA_datasets().load_dataset(name)
-    except Exception as error:
-        raise SourceUnavailableError(f"{name}: the archive cannot be reached ({error})") from error
-    if X_train is None:
-        raise SourceUnavailableError(
-            f"{name}: the archive cannot be reached or has no data set of this name"
-        )
-    if not (np.isfinite(X_train).all() and np.isfinite(X_test).all()):
-        raise DataError(f"{name}: curves of unequal length or with missing values")
-    # tslearn gives (n, T, J)
-    return SeriesData(
-        name,
-        np.ascontiguousarray(np.swapaxes(X_train, 1, 2)),
-        np.asarray(y_train, dtype=str),
-        np.ascontiguousarray(np.swapaxes(X_test, 1, 2)),
-        np.asarray(y_test, dtype=str),
-        "network",
-    )
+    notes: tuple[str, ...] = ()
+    if name not in SERIES:
+        notes = ("This data set has no registered checksum; its files were taken as found.",)
+    return SeriesData(name, X_train, y_train, X_test, y_test, places[0], notes)
 
 
 def parse_ts(text: str, name: str) -> tuple[NDArray[np.float64], NDArray[np.str_]]:

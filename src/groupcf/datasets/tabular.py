@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from groupcf.datasets import binned, preprocessing
 from groupcf.datasets.registry import FILES
-from groupcf.datasets.sources import fetch, locate
-from groupcf.errors import ConfigError, DataError, SourceUnavailableError
+from groupcf.datasets.sources import fetch
+from groupcf.errors import ConfigError, DataError
 from groupcf.features import Feature, FeatureSpace, Kind
 
 Loader = Callable[[Path | None], "TabularData"]
@@ -30,7 +30,7 @@ class TabularData:
     Attributes
     ----------
     name, variant : str
-        As asked for; `variant` names the preprocessing that was really applied.
+        Data set, and the preprocessing that was applied.
     frame : DataFrame
         Features in the user's own labels and units, rows numbered from 0.
     target : Series of int
@@ -87,6 +87,11 @@ def _ordinal(name: str, codes: dict[Any, float]) -> Feature:
     return Feature(name, Kind.ORDINAL, categories=tuple(codes), codes=tuple(codes.values()))
 
 
+def _levels(name: str, column: pd.Series) -> Feature:
+    """Return an ordinal feature whose categories are their own codes."""
+    return _ordinal(name, {level.item(): float(level) for level in sorted(column.unique())})
+
+
 def _binary(name: str, zero: Any = 0, one: Any = 1) -> Feature:
     return Feature(name, Kind.BINARY, categories=(zero, one))
 
@@ -110,43 +115,20 @@ def _boston(cache: Path | None) -> TabularData:
     return TabularData("boston", "published", frame, target, FeatureSpace(features), place)
 
 
-def _compas_space(frame: pd.DataFrame) -> FeatureSpace:
-    race = (
-        _nominal("Race", frame["Race"])
-        if frame["Race"].nunique() > 2
-        else _binary("Race", "not Caucasian", "Caucasian")
-    )
-    return FeatureSpace(
+def _compas(cache: Path | None) -> TabularData:
+    place, raw = _read("compas-scores-two-years-columns.csv", cache)
+    frame = preprocessing.compas(raw)
+    target = _signed(frame["TwoYearRecid"] == 0)
+    space = FeatureSpace(
         (
-            race,
+            _nominal("Race", frame["Race"]),
             _ordinal("AgeGroup", {"Less25": 1.0, "25-45": 2.0, "More45": 3.0}),
             _binary("Sex"),
             _numerical("PriorsCount", frame["PriorsCount"], scaled=False),
             _binary("ChargeDegree"),
         )
     )
-
-
-def _compas_table(frame: pd.DataFrame, variant: str, place: str, *notes: str) -> TabularData:
-    target = _signed(frame["TwoYearRecid"] == 0)
-    space = _compas_space(frame)
-    return TabularData("compas", variant, frame[space.names], target, space, place, notes)
-
-
-def _compas(cache: Path | None) -> TabularData:
-    place, frame = _read("compas_processed.csv", cache, sep=";", encoding="utf-8-sig")
-    return _compas_table(frame, "published", place)
-
-
-def _compas_bundled(cache: Path | None) -> TabularData:
-    place, raw = _read("compas_recidivism.csv", cache)
-    return _compas_table(
-        preprocessing.compas_bundled(raw),
-        "bundled",
-        place,
-        "The bundled COMPAS table has 6167 rows, five less than the published 6172, in another "
-        "order, and race only as Caucasian or not; values differ from the published ones.",
-    )
+    return TabularData("compas", "published", frame[space.names], target, space, place)
 
 
 _CREDIT_AMOUNTS = (
@@ -166,8 +148,7 @@ def _credit(cache: Path | None) -> TabularData:
         if name in ("isMale", "isMarried", "HasHistoryOfOverduePayments"):
             features.append(_binary(name))
         elif name in ("AgeGroup", "EducationLevel"):
-            levels = sorted(frame[name].unique())
-            features.append(_ordinal(name, {level.item(): float(level) for level in levels}))
+            features.append(_levels(name, frame[name]))
         else:
             features.append(_numerical(name, frame[name], scaled=name in _CREDIT_AMOUNTS))
     return TabularData("credit", "published", frame, target, FeatureSpace(tuple(features)), place)
@@ -180,138 +161,88 @@ _STUDENT_BINARIES = {
     "famsize": ("LE3", "GT3"),
     "Pstatus": ("T", "A"),
 } | dict.fromkeys(preprocessing.YES_NO, ("no", "yes"))
+_STUDENTS_FILE = "Students-Performance-MAT.csv"
 _STUDENT_NOMINALS = ("Mjob", "Fjob", "reason", "guardian")
 _STUDENT_NUMBERS = ("age", "failures", "absences")
 
 
-def _students(*, corrected: bool) -> Loader:
-    def load(cache: Path | None) -> TabularData:
-        place, raw = _read("Students-Performance-MAT.csv", cache)
-        target = _signed(raw.pop("Class") == 1)
-        frame = raw if corrected else preprocessing.students_published(raw)
-        order = [*_STUDENT_NOMINALS, *(c for c in frame.columns if c not in _STUDENT_NOMINALS)]
-        frame = frame[order]
-        features = []
-        for name in frame.columns:
-            if name in _STUDENT_NOMINALS:
-                features.append(_nominal(name, frame[name]))
-            elif name in _STUDENT_BINARIES:
-                features.append(_binary(name, *_STUDENT_BINARIES[name]))
-            elif name in _STUDENT_NUMBERS:
-                features.append(_numerical(name, frame[name], scaled=False))
-            else:
-                levels = sorted(frame[name].unique())
-                features.append(_ordinal(name, {level.item(): float(level) for level in levels}))
-        notes = (
-            ()
-            if corrected
-            else (
-                "The published preprocessing makes eight yes/no columns constant: "
-                + ", ".join(preprocessing.YES_NO),
-            )
-        )
-        variant = "corrected" if corrected else "published"
-        space = FeatureSpace(tuple(features))
-        return TabularData("students", variant, frame, target, space, place, notes)
-
-    return load
+def _students(variant: str, cache: Path | None) -> TabularData:
+    place, raw = _read(_STUDENTS_FILE, cache)
+    target = _signed(raw.pop("Class") == 1)
+    notes: tuple[str, ...] = ()
+    if variant == "published":
+        raw = preprocessing.students_published(raw)
+        constant = ", ".join(preprocessing.YES_NO)
+        notes = (f"The published preprocessing makes eight yes/no columns constant: {constant}",)
+    rest = [c for c in raw.columns if c not in _STUDENT_NOMINALS]
+    frame = raw[[*_STUDENT_NOMINALS, *rest]]
+    features = []
+    for name in frame.columns:
+        if name in _STUDENT_NOMINALS:
+            features.append(_nominal(name, frame[name]))
+        elif name in _STUDENT_BINARIES:
+            features.append(_binary(name, *_STUDENT_BINARIES[name]))
+        elif name in _STUDENT_NUMBERS:
+            features.append(_numerical(name, frame[name], scaled=False))
+        else:
+            features.append(_levels(name, frame[name]))
+    space = FeatureSpace(tuple(features))
+    return TabularData("students", variant, frame, target, space, place, notes)
 
 
-def _german_frame(cache: Path | None) -> tuple[str, pd.DataFrame]:
-    return _read(
-        "german.data", cache, sep=" ", header=None, names=list(preprocessing.GERMAN_COLUMNS)
+def _german(cache: Path | None) -> TabularData:
+    place, content = fetch(FILES["credit-g.arff"], cache)
+    frame = preprocessing.german(content)
+    target = _signed(frame.pop("class") == 1)
+    features = tuple(
+        _numerical(name, frame[name], scaled=True)
+        if pd.api.types.is_numeric_dtype(frame[name])
+        else _nominal(name, frame[name])
+        if frame[name].nunique() > 2
+        else _binary(name, *sorted(frame[name].unique()))
+        for name in frame.columns
     )
+    return TabularData("german", "published", frame, target, FeatureSpace(features), place)
 
 
-def _german_frame_bundled(cache: Path | None) -> tuple[str, pd.DataFrame]:
-    place, raw = _read("german_onehot.csv", cache)
-    _, labels = _read("german_labels.csv", cache)
-    return place, preprocessing.german_bundled(raw, labels)
-
-
-_GERMAN_NOTE = (
-    "The bundled German table gives sex, not the published four categories of personal status "
-    "and sex; values differ from the published ones."
-)
-
-
-def _german(*, bundled: bool) -> Loader:
-    def load(cache: Path | None) -> TabularData:
-        place, frame = (_german_frame_bundled if bundled else _german_frame)(cache)
-        target = _signed(frame.pop("class") == 1)
-        features = tuple(
-            _numerical(name, frame[name], scaled=True)
-            if pd.api.types.is_numeric_dtype(frame[name])
-            else _nominal(name, frame[name])
-            if frame[name].nunique() > 2
-            else _binary(name, *sorted(frame[name].unique()))
-            for name in frame.columns
-        )
-        variant, notes = ("bundled", (_GERMAN_NOTE,)) if bundled else ("published", ())
-        return TabularData("german", variant, frame, target, FeatureSpace(features), place, notes)
-
-    return load
-
-
-def _binned(base: Loader, name: str, table: Callable[[pd.DataFrame], pd.DataFrame]) -> Loader:
+def _binned(name: str, base: Loader, table: Callable[[pd.DataFrame], pd.DataFrame]) -> Loader:
     """Return the all-discrete table of a data set, for sparse one-for-many."""
 
     def load(cache: Path | None) -> TabularData:
         data = base(cache)
         frame = table(data.frame)
-        space = binned.space(frame)
-        return TabularData(name, data.variant, frame, data.target, space, data.source, data.notes)
+        return replace(data, name=name, frame=frame, space=binned.space(frame))
 
     return load
 
 
-DATASETS: dict[str, dict[str, tuple[tuple[str, ...], Loader]]] = {
-    "boston": {"published": (("boston_house_prices.csv",), _boston)},
-    "compas": {
-        "published": (("compas_processed.csv",), _compas),
-        "bundled": (("compas_recidivism.csv",), _compas_bundled),
-    },
-    "credit": {"published": (("UCI_Credit_Card.csv",), _credit)},
-    "students": {
-        "published": (("Students-Performance-MAT.csv",), _students(corrected=False)),
-        "corrected": (("Students-Performance-MAT.csv",), _students(corrected=True)),
-    },
-    "german": {
-        "published": (("german.data",), _german(bundled=False)),
-        "bundled": (("german_onehot.csv", "german_labels.csv"), _german(bundled=True)),
-    },
-    "compas_binned": {
-        "published": (
-            ("compas_processed.csv",),
-            _binned(_compas, "compas_binned", binned.compas),
-        ),
-        "bundled": (
-            ("compas_recidivism.csv",),
-            _binned(_compas_bundled, "compas_binned", binned.compas),
-        ),
-    },
-    "students_binned": {
-        "published": (
-            ("Students-Performance-MAT.csv",),
-            _binned(_students(corrected=False), "students_binned", binned.students),
-        ),
-        "corrected": (
-            ("Students-Performance-MAT.csv",),
-            _binned(_students(corrected=True), "students_binned", binned.students),
-        ),
-    },
-    "german_binned": {
-        "published": (
-            ("german.data",),
-            _binned(_german(bundled=False), "german_binned", binned.german),
-        ),
-        "bundled": (
-            ("german_onehot.csv", "german_labels.csv"),
-            _binned(_german(bundled=True), "german_binned", binned.german),
-        ),
-    },
+_STUDENTS: dict[str, Loader] = {
+    variant: partial(_students, variant) for variant in ("published", "corrected")
 }
-"""Data set -> variant -> (files it needs, loader)."""
+
+DATASETS: dict[str, tuple[str, dict[str, Loader]]] = {
+    "boston": ("boston_house_prices.csv", {"published": _boston}),
+    "compas": ("compas-scores-two-years-columns.csv", {"published": _compas}),
+    "credit": ("UCI_Credit_Card.csv", {"published": _credit}),
+    "students": (_STUDENTS_FILE, _STUDENTS),
+    "german": ("credit-g.arff", {"published": _german}),
+    "compas_binned": (
+        "compas-scores-two-years-columns.csv",
+        {"published": _binned("compas_binned", _compas, binned.compas)},
+    ),
+    "students_binned": (
+        _STUDENTS_FILE,
+        {
+            variant: _binned("students_binned", loader, binned.students)
+            for variant, loader in _STUDENTS.items()
+        },
+    ),
+    "german_binned": (
+        "credit-g.arff",
+        {"published": _binned("german_binned", _german, binned.german)},
+    ),
+}
+"""Data set -> (the file it is made from, variant -> loader)."""
 
 
 def load(name: str, *, variant: str = "published", cache: Path | None = None) -> TabularData:
@@ -320,55 +251,27 @@ def load(name: str, *, variant: str = "published", cache: Path | None = None) ->
     Parameters
     ----------
     name : str
-        One of ``DATASETS``.
+        One of ``names("tabular")``.
     variant : str
-        "published" preprocessing, "corrected" (students), or "bundled" (COMPAS and German
-        from bundled files alone). When the files of "published" are nowhere to be had and a
-        "bundled" variant exists, that one is returned; its `variant` and `notes` say so.
+        "published" preprocessing, or "corrected" (students).
     cache : Path, optional
-        Directory of downloaded files.
+        Directory of downloaded files, ``data/raw`` by default.
 
     Raises
     ------
     ConfigError
         For an unknown data set or variant; the message lists the known ones.
     SourceUnavailableError, ChecksumError
-        When a file is nowhere to be had, or is not the registered one.
+        When the file is nowhere to be had, or is not the registered one.
     """
-    variants = _variants(name, variant)
-    try:
-        return variants[variant][1](cache)
-    except SourceUnavailableError:
-        if variant != "published" or "bundled" not in variants:
-            raise
-        return variants["bundled"][1](cache)
-
-
-def where(name: str, *, variant: str = "published", cache: Path | None = None) -> str | None:
-    """Say where a data set would come from without the network, or None if from nowhere.
-
-    "bundled instead" when only the bundled variant is at hand.
-    """
-    variants = _variants(name, variant)
-    place = None
-    for file in variants[variant][0]:
-        found = locate(FILES[file], cache)
-        place = None if found is None else found[0]
-        if place is None:
-            break
-    if place is None and variant == "published" and "bundled" in variants:
-        return "bundled instead"
-    return place
-
-
-def _variants(name: str, variant: str) -> dict[str, tuple[tuple[str, ...], Loader]]:
     if name not in DATASETS:
         raise ConfigError(f"dataset: {name!r} is none of {', '.join(sorted(DATASETS))}")
-    if variant not in DATASETS[name]:
+    variants = DATASETS[name][1]
+    if variant not in variants:
         raise ConfigError(
-            f"variant: {variant!r} of data set {name!r} is none of {', '.join(DATASETS[name])}"
+            f"variant: {variant!r} of data set {name!r} is none of {', '.join(variants)}"
         )
-    return DATASETS[name]
+    return variants[variant](cache)
 
 
 def train_test_rows(

@@ -35,7 +35,7 @@ class UnitsData:
     source: str
 
 
-_UNITS = {"banks1": (("STEXP", "FASUM", "INPSUM"), ("LNSUM", "DBSUM", "INCSUM"))}
+UNITS = {"banks1": (("STEXP", "FASUM", "INPSUM"), ("LNSUM", "DBSUM", "INCSUM"))}
 
 
 def load_units(name: str, *, cache: Path | None = None) -> UnitsData:
@@ -48,9 +48,29 @@ def load_units(name: str, *, cache: Path | None = None) -> UnitsData:
     SourceUnavailableError, ChecksumError
         When the file is nowhere to be had, or is not the registered one.
     """
-    if name not in _UNITS:
-        raise ConfigError(f"units: {name!r} is none of {', '.join(_UNITS)}")
-    inputs, outputs = _UNITS[name]
+    if name not in UNITS:
+        raise ConfigError(f"units: {name!r} is none of {', '.join(UNITS)}")
+    inputs, outputs = UNITS[name]
     place, content = fetch(FILES[f"{name}.csv"], cache)
     frame = pd.read_csv(io.BytesIO(content)).astype(float)
     return UnitsData(name, frame[[*inputs, *outputs]], inputs, outputs, place)
+
+
+def load_efficiencies(name: str, *, cache: Path | None = None) -> pd.DataFrame:
+    """Load the Farrell efficiencies of a set of units as an independent program found them.
+
+    Returns
+    -------
+    DataFrame
+        One row per unit; columns ``input_vrs`` ... ``output_irs``: input efficiencies (at
+        most 1) and output factors (at least 1) by returns to scale.
+
+    Raises
+    ------
+    ConfigError, SourceUnavailableError, ChecksumError
+        As :func:`load_units`; this file is not bundled.
+    """
+    if name not in UNITS:
+        raise ConfigError(f"units: {name!r} is none of {', '.join(UNITS)}")
+    _, content = fetch(FILES[f"{name}_efficiency_reference.csv"], cache)
+    return pd.read_csv(io.BytesIO(content), index_col="dmu")
