@@ -152,6 +152,15 @@ def _imputer(imputer: Any, inputs: Inputs) -> Inputs:
         for column, statistic in zip(inputs.columns, imputer.statistics_, strict=True)
         if pd.isna(statistic)
     ]
+    filled = [
+        c.name
+        for c in inputs.columns
+        if isinstance(c, Listed) and any(v != v for v in c.values)  # NaN
+    ]
+    if filled:
+        raise ClassifierError(
+            f"SimpleImputer would fill what the encoder made of {filled}; put it before the encoder"
+        )
     if dropped:
         raise ClassifierError(f"SimpleImputer dropped columns {dropped}, empty in training")
     return inputs

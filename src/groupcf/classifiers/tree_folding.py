@@ -201,10 +201,16 @@ class _Planner:
             for (threshold, left), plan in zip(pairs, plans, strict=True):
                 self.plans[k, float(threshold), bool(left)] = plan
 
-    def of(self, node: int) -> _Plan:
+    def by_node(self) -> list[_Plan | None]:
+        """Return the plan of every node, None for a leaf."""
         native = self.native
-        missing = native.missing_left is not None and bool(native.missing_left[node])
-        return self.plans[int(native.column[node]), float(native.threshold[node]), missing]
+        missing = (
+            np.zeros(len(native.column), dtype=bool)
+            if native.missing_left is None
+            else native.missing_left
+        )
+        keys = zip(native.column.tolist(), native.threshold.tolist(), missing.tolist(), strict=True)
+        return [self.plans[key] if key[0] >= 0 else None for key in keys]
 
     def _measured(
         self, column: Measured, thresholds: NDArray[np.float64], missing: NDArray[np.bool_]
@@ -298,25 +304,24 @@ def fold_trees(native: NativeTrees, inputs: Inputs, space: FeatureSpace) -> Tree
     ClassifierError
         When splits on sets of categories blow the ensemble up.
     """
-    planner = _Planner(native, inputs, space)
+    plans = _Planner(native, inputs, space).by_node()
+    children = list(zip(native.left.tolist(), native.right.tolist(), strict=True))
+    values = native.value.tolist()
+    missing = [False] * len(plans) if native.missing_left is None else native.missing_left.tolist()
     column: list[int] = []
     rows: list[tuple[float, float, float, float, bool]] = []
     left: list[int] = []
     right: list[int] = []
     roots: list[int] = []
-    limit = MAX_GROWTH * len(native.column)
     for root in native.roots.tolist():
         roots.append(len(column))
         stack: list[tuple[int, int, int, bool]] = [(root, 0, -1, False)]
         while stack:
             node, position, parent, is_left = stack.pop()
-            while (child := int(native.left[node])) >= 0:
-                plan = planner.of(node)
-                if position < len(plan.tests):
-                    break
-                node, position = (child, int(native.right[node]))[plan.rest], 0
+            while (plan := plans[node]) is not None and position == len(plan.tests):
+                node, position = children[node][plan.rest], 0
             own = len(column)
-            if own > limit:
+            if own > MAX_GROWTH * len(plans):
                 raise ClassifierError(
                     "the classifier splits on sets of categories so often that its trees cannot "
                     "be written as thresholds; fit it behind a OneHotEncoder"
@@ -325,26 +330,17 @@ def fold_trees(native: NativeTrees, inputs: Inputs, space: FeatureSpace) -> Tree
                 (left if is_left else right)[parent] = own
             left.append(-1)
             right.append(-1)
-            if child < 0:
+            if plan is None:
                 column.append(-1)
-                rows.append((0.0, float(native.value[node]), 0.0, 0.0, False))
+                rows.append((0.0, values[node], 0.0, 0.0, False))
                 continue
             test = plan.tests[position]
-            missing = native.missing_left is not None and bool(native.missing_left[node])
-            leaves_if_missing = (test.side == 0) == missing
+            exit_if_missing = (test.side == 0) == missing[node]
+            missing_left = test.exit_low == exit_if_missing
             column.append(test.column)
-            rows.append(
-                (
-                    test.threshold,
-                    0.0,
-                    test.closest_left,
-                    test.closest_right,
-                    test.exit_low == leaves_if_missing,
-                )
-            )
-            out = (child, int(native.right[node]))[test.side]
+            rows.append((test.threshold, 0.0, test.closest_left, test.closest_right, missing_left))
             stack.append((node, position + 1, own, not test.exit_low))
-            stack.append((out, 0, own, test.exit_low))
+            stack.append((children[node][test.side], 0, own, test.exit_low))
     numbers = np.array(rows, dtype=float)
     return TreeEnsembleScore(
         column=np.array(column, dtype=np.int64),

@@ -67,8 +67,9 @@ class TreeEnsembleScore:
     closest_left, closest_right : ndarray of shape (N,)
         Encoded value nearest to the threshold that a counterfactual should take on either
         side: the neighbouring valid value of a discrete feature; otherwise the middle of
-        the doubles that the model cannot tell from the nearest one, which survives a
-        round trip through the user's own units.
+        the doubles that the model cannot tell from the nearest one (in a model of single
+        precision there are many, so that rounding on the way to the user's units and back
+        does not cross the threshold).
     single_precision : bool
         The model adds up in single precision (XGBoost), in the order of the trees.
     """
@@ -175,11 +176,9 @@ class TreeEnsembleScore:
         values = self.value[self.apply(X)]
         if not self.single_precision:
             return np.asarray(values @ self.weights + self.base)
-        terms = (values * self.weights).astype(np.float32)
-        total = np.full(len(terms), self.base, dtype=np.float32)
-        for term in terms.T:
-            total += term
-        return total.astype(float)
+        terms = np.empty((len(values), self.n_trees + 1), dtype=np.float32)
+        terms[:, 0], terms[:, 1:] = self.base, values * self.weights
+        return np.add.accumulate(terms, axis=1)[:, -1].astype(float)
 
     @cached_property
     def rounding(self) -> float:
