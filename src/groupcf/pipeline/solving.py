@@ -113,6 +113,7 @@ def run_study(
             "rows": len(data.frame),
             "source": data.source,
             "notes": list(data.notes),
+            "kinds": {f.name: str(f.kind) for f in data.space.features},
         }
         base["classifier"] = {k: v for k, v in described.items() if k != "file_sha256"}
         started = time.perf_counter()
