@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from groupcf.classifiers.scores import Score
 from groupcf.constraints import check_instances
 from groupcf.costs import Cost
-from groupcf.errors import ConfigError, DataError
+from groupcf.errors import ConfigError, DataError, UnsupportedProblemError
 from groupcf.features import FeatureSpace
 
 SCORE_MARGIN = 1e-9
@@ -43,7 +43,37 @@ class OneForOne:
                 raise ConfigError(f"{name}: {value!r} must be a whole number >= 0")
 
 
-Allocation = OneForOne
+@dataclass(frozen=True)
+class OneForMany:
+    """A few shared counterfactuals (models.md sections 3 and 4).
+
+    Attributes
+    ----------
+    fewest : bool
+        Minimise the number of counterfactuals (section 4, sparse one-for-many).
+    max_changed : int or None
+        J_max: at most so many features changed over all instances that share one
+        counterfactual. None: no limit.
+    count : int or None
+        R, where the number of counterfactuals is given (`fewest` False).
+    """
+
+    fewest: bool = True
+    max_changed: int | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_changed is not None and (
+            self.max_changed < 0 or self.max_changed != int(self.max_changed)
+        ):
+            raise ConfigError(f"max_changed: {self.max_changed!r} must be a whole number >= 0")
+        if self.count is not None and (self.count < 1 or self.count != int(self.count)):
+            raise ConfigError(f"count: {self.count!r} must be a whole number >= 1")
+        if self.fewest == (self.count is not None):
+            raise ConfigError("fewest, count: ask for the fewest, or give how many, not both")
+
+
+Allocation = OneForOne | OneForMany
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +89,7 @@ class Problem:
         Encoded instances x0.
     threshold : float
         Score that a counterfactual must reach: phi^-1(nu).
-    allocation : OneForOne
+    allocation : OneForOne or OneForMany
     cost : Cost
 
     Raises
@@ -88,9 +118,28 @@ class Problem:
             )
         if not np.isfinite(self.threshold):
             raise ConfigError(f"threshold: {self.threshold!r} is not a finite number")
-        s_star = self.allocation.s_star
+        s_star = self._s_star
         if s_star is not None and s_star > len(instances):
             raise ConfigError(f"s_star: {s_star} exceeds the {len(instances)} instances")
+
+    @property
+    def _s_star(self) -> int | None:
+        return self.allocation.s_star if isinstance(self.allocation, OneForOne) else None
+
+    @property
+    def one_for_one(self) -> OneForOne:
+        """The allocation, where it is one-for-one.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            For another allocation rule.
+        """
+        if not isinstance(self.allocation, OneForOne):
+            raise UnsupportedProblemError(
+                f"allocation: this method is for OneForOne, not {type(self.allocation).__name__}"
+            )
+        return self.allocation
 
     @property
     def n_instances(self) -> int:
@@ -105,5 +154,5 @@ class Problem:
     @property
     def flips(self) -> int:
         """Number of instances that must flip."""
-        s_star = self.allocation.s_star
+        s_star = self._s_star
         return self.n_instances if s_star is None else s_star

@@ -12,7 +12,7 @@ from typing import Any
 
 from groupcf.classifiers.scores import LinearScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
-from groupcf.problems import OneForMany, OneForOne, Problem
+from groupcf.problems import OneForOne, Problem
 from groupcf.solution import Solution
 
 
@@ -45,15 +45,6 @@ def _linear_one_for_one(problem: Problem) -> str | None:
     return None
 
 
-def _sparse_one_for_many(problem: Problem) -> str | None:
-    if not isinstance(problem.allocation, OneForMany):
-        return "it is for the one-for-many allocation"
-    continuous = [f.name for f in problem.space.features if not f.discrete]
-    if continuous:
-        return f"it needs discrete features; {continuous} are continuous"
-    return None
-
-
 def _feature_search(problem: Problem, **options: Any) -> Solution:
     from groupcf.exact.feature_search import solve_one_for_one
 
@@ -65,16 +56,6 @@ def _reference_one_for_one(problem: Problem, **options: Any) -> Solution:
     from groupcf.formulations.one_for_one import solve_reference
 
     return solve_reference(problem, **options)
-
-
-def _sparse(method: str) -> Callable[..., Solution]:
-    def run(problem: Problem, **options: Any) -> Solution:
-        from groupcf.exact.sparse_one_for_many import solve_sparse
-
-        options.pop("solver")
-        return solve_sparse(problem, method=method, **options)
-
-    return run
 
 
 METHODS: tuple[Method, ...] = (
@@ -89,30 +70,6 @@ METHODS: tuple[Method, ...] = (
         _linear_one_for_one,
         "the mixed-integer formulation, solved by a general solver",
         _reference_one_for_one,
-    ),
-    Method(
-        "pattern branch and price",
-        _sparse_one_for_many,
-        "discrete features: columns are patterns, priced by combinatorial search",
-        _sparse("exact"),
-    ),
-    Method(
-        "pattern column generation",
-        _sparse_one_for_many,
-        "column generation with pattern pricing, final cover over generated columns",
-        _sparse("pattern"),
-    ),
-    Method(
-        "column generation with MIP pricing",
-        _sparse_one_for_many,
-        "the dissertation's method",
-        _sparse("mip_pricing"),
-    ),
-    Method(
-        "plain MILP",
-        _sparse_one_for_many,
-        "the compact formulation, solved by a general solver",
-        _sparse("milp"),
     ),
 )
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.svm import LinearSVC
 
-from groupcf import Cost, FeatureSpace, OneForOne, Status, explain
+from groupcf import Cost, FeatureSpace, OneForMany, OneForOne, Status, explain
 from groupcf.errors import ClassifierError, ConfigError, DataError, UnsupportedProblemError
 
 RNG = np.random.default_rng(7)
@@ -151,7 +151,7 @@ def test_a_margin_classifier_needs_no_probability(space, denied):
         ({"time_limit": 0}, ConfigError, "time_limit"),
         ({"threads": 0}, ConfigError, "threads"),
         ({"method": "magic"}, ConfigError, "magic"),
-        ({"method": "plain MILP"}, UnsupportedProblemError, "one-for-many"),
+        ({"allocation": OneForMany()}, UnsupportedProblemError, "no method solves"),
         ({"allocation": OneForOne(s_star=99)}, ConfigError, "s_star"),
     ],
 )

@@ -101,7 +101,7 @@ def pareto_f_max(
     lower = 0.0
     for f_max in sorted(values, reverse=True):
         start = time.perf_counter()
-        limited = replace(problem, allocation=replace(problem.allocation, f_max=f_max))
+        limited = replace(problem, allocation=replace(problem.one_for_one, f_max=f_max))
         tree = _tree(limited, group, f_max, until, None, lower)
         lower = max(lower, tree.bound)
         solutions[f_max] = _finish(limited, group, tree, until, start, prepared)
@@ -114,7 +114,7 @@ def _until(start: float, time_limit: float | None) -> float | None:
 
 
 def _limit(problem: Problem) -> int:
-    f_max = problem.allocation.f_max
+    f_max = problem.one_for_one.f_max
     return problem.space.n_features if f_max is None else f_max
 
 
@@ -251,7 +251,7 @@ def _unreachable(
     order = np.argsort(best, kind="stable")[::-1]
     named = ", ".join(f"row {rows[i]} (at best {best[i]:.4g})" for i in order[:_NAMED])
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    limit = problem.allocation.max_changed
+    limit = problem.one_for_one.max_changed
     permitted = "all permitted features" if limit is None else f"{limit} changed features each"
     return Solution(
         status=Status.INFEASIBLE,

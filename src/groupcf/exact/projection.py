@@ -89,7 +89,7 @@ class GroupProjection:
         self.n_features = problem.space.n_features
         self.deficit = problem.target - problem.score.decision(problem.instances)
         self.power = 2 if problem.cost.gauge == "l2_squared" else 1
-        limit = problem.allocation.max_changed
+        limit = problem.one_for_one.max_changed
         self.limit = self.n_features if limit is None else limit
         self._weights = problem.score.weights
         self._tabulate()

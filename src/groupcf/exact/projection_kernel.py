@@ -171,7 +171,7 @@ def _relax(
             jumped += taken
             gain[event[e, 1]] += taken
             value += slope[e] * taken
-            if got >= need:
+            if critical >= 0 or got >= need:
                 break
 
     # ramps strictly inside their range share what is left, in closed form

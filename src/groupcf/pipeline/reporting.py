@@ -65,15 +65,6 @@ def closing_message(records_dir: Path, studies: Sequence[str], results: Path) ->
     if skipped:
         lines.append(f"skipped for lack of data: {', '.join(sorted(skipped))}")
         lines += sorted({f"  {reason}" for reason in skipped.values()})
-    instead = sorted(
-        {
-            f"{r.dataset['name']}: {note}"
-            for r in found
-            if r.dataset and r.dataset.get("variant") == "bundled"
-            for note in r.dataset.get("notes", ())
-        }
-    )
-    lines += [f"bundled instead of published {line}" for line in instead]
     lines += [
         f"report    {results / 'report.html'}",
         f"summary   {results / 'summary.csv'}",

@@ -56,7 +56,7 @@ def run(
         time_limit=options["time_limit"],
         threads=options["threads"],
     )
-    collective = problem.cost.lam_glob > 0 or problem.allocation.f_max is not None
+    collective = problem.cost.lam_glob > 0 or problem.one_for_one.f_max is not None
     answer: dict[str, Any] = {
         "model": "ColCE" if collective else "CEsep",
         "solution": solution,
@@ -85,21 +85,11 @@ def group(study: Mapping[str, Any], data: TabularData, classifier: Classifier) -
     Raises
     ------
     ConfigError
-        When rows are out of range, or named for the published table while only the bundled
-        one, whose rows are others, is at hand: then the first predicted negatives, as many,
-        take their place only if the study says so (`bundled_instances`).
+        When a row is not in the data set.
     """
     if study["instances"] == "predicted_negative":
         return np.flatnonzero(~classifier.predict_wanted(data.X))
     rows = np.asarray(study["rows"], dtype=np.int64)
-    if data.variant != study["variant"]:
-        if study.get("bundled_instances") != "first_predicted_negative":
-            raise ConfigError(
-                f"study {study['id']}, key instances: rows are those of variant "
-                f"{study['variant']!r}, but the data at hand are {data.variant!r}; say "
-                "bundled_instances: first_predicted_negative, or set GROUPCF_DATA_MIRROR"
-            )
-        return np.flatnonzero(~classifier.predict_wanted(data.X))[: len(rows)]
     if rows.max(initial=0) >= len(data.frame) or rows.min(initial=0) < 0:
         raise ConfigError(
             f"study {study['id']}, key instances: row {int(rows.max())} is not among the "
