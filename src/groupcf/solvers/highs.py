@@ -6,23 +6,18 @@ call `solve_matrix` once or keep a `HighsLP` to which columns are added.
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from groupcf.errors import DataError
 from groupcf.solution import Status
-
-_threads: int | None = None
-_greeted = False
-_lock = threading.Lock()
+from groupcf.solvers.base import Capability, Options, Record, Run, Solver, recorder
+from groupcf.solvers.highs_session import new_highs, read_status, stopped_by_ctrl_c, use_threads
+from groupcf.solvers.program import Program, Quadratic, Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +67,8 @@ class HighsLP:
     ----------
     c : array-like of shape (n,)
         Costs, to be minimised.
-    A : sparse or dense matrix of shape (m, n)
-        Rows; n = 0 is allowed with ``A`` of shape (m, 0).
+    A : sparse or dense matrix of shape (m, n), or Rows
+        n = 0 is allowed with ``A`` of shape (m, 0).
     row_lower, row_upper : array-like of shape (m,)
         Sides of the rows, infinite where there is none; scalars hold for all.
     col_lower, col_upper : array-like of shape (n,)
@@ -114,9 +109,7 @@ class HighsLP:
 
         self._h = new_highs()
         costs = np.ascontiguousarray(c, dtype=np.float64)
-        rows = sparse.csr_matrix(A, dtype=np.float64)
-        rows.sum_duplicates()  # HiGHS refuses them
-        m, n = rows.shape
+        m, n, *rows = _compressed(A, len(costs))
         if costs.shape != (n,):
             raise DataError(f"c has shape {costs.shape}; A with {n} columns asks for ({n},)")
         for option, value in (
@@ -133,7 +126,7 @@ class HighsLP:
         status = self._h.passModel(
             n,
             m,
-            rows.nnz,
+            len(rows[2]),
             int(highspy.MatrixFormat.kRowwise),
             int(highspy.ObjSense.kMinimize),
             float(offset),
@@ -142,9 +135,7 @@ class HighsLP:
             _filled(col_upper, n, "col_upper"),
             _filled(row_lower, m, "row_lower"),
             _filled(row_upper, m, "row_upper"),
-            rows.indptr[:-1].astype(np.int32),  # the end of the last row is nnz
-            rows.indices.astype(np.int32),
-            _checked(rows.data, "A"),
+            *rows,
             self._integer.astype(np.int32),
         )
         if status == highspy.HighsStatus.kError:
@@ -176,9 +167,7 @@ class HighsLP:
         DataError
             If shapes do not fit or a number is NaN.
         """
-        columns = sparse.csc_matrix(A, dtype=np.float64)
-        columns.sum_duplicates()
-        m, k = columns.shape
+        m, k, *columns = _compressed(A, by_columns=True)
         if m != self.shape[0]:
             raise DataError(f"the new columns have {m} rows, the model {self.shape[0]}")
         self._h.addCols(
@@ -186,10 +175,8 @@ class HighsLP:
             _filled(c, k, "c"),
             _filled(col_lower, k, "col_lower"),
             _filled(col_upper, k, "col_upper"),
-            columns.nnz,
-            columns.indptr[:-1].astype(np.int32),
-            columns.indices.astype(np.int32),
-            _checked(columns.data, "A"),
+            len(columns[2]),
+            *columns,
         )
         self._integer = np.concatenate([self._integer, np.zeros(k, dtype=bool)])
 
@@ -206,19 +193,15 @@ class HighsLP:
         DataError
             If shapes do not fit or a number is NaN.
         """
-        rows = sparse.csr_matrix(A, dtype=np.float64)
-        rows.sum_duplicates()
-        k, n = rows.shape
+        k, n, *rows = _compressed(A)
         if n != self.shape[1]:
             raise DataError(f"the new rows have {n} columns, the model {self.shape[1]}")
         self._h.addRows(
             k,
             _filled(row_lower, k, "row_lower"),
             _filled(row_upper, k, "row_upper"),
-            rows.nnz,
-            rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32),
-            _checked(rows.data, "A"),
+            len(rows[2]),
+            *rows,
         )
 
     def set_costs(self, c: ArrayLike) -> None:
@@ -246,6 +229,45 @@ class HighsLP:
             _filled(row_upper, m, "row_upper"),
         )
 
+    def set_quadratic(self, form: Quadratic) -> None:
+        """Add a convex quadratic form to the objective."""
+        import highspy
+        from scipy import sparse
+
+        n = self.shape[1]
+        low, high = np.maximum(form.i, form.j), np.minimum(form.i, form.j)
+        # HiGHS minimises x.Q.x / 2 and wants the lower triangle of Q by columns
+        value = np.where(low == high, 2.0, 1.0) * form.v
+        triangle = sparse.coo_matrix((value, (low, high)), shape=(n, n)).tocsc()
+        self._h.passHessian(
+            n,
+            triangle.nnz,
+            int(highspy.HessianFormat.kTriangular),
+            triangle.indptr.astype(np.int32),
+            triangle.indices.astype(np.int32),
+            triangle.data,
+        )
+
+    def watch(self, record: Record) -> None:
+        """Call `record` with seconds, incumbent and bound during a mixed-integer search."""
+
+        def note(event: Any) -> None:
+            out = event.data_out
+            record(
+                out.running_time,
+                out.mip_primal_bound if np.isfinite(out.mip_primal_bound) else None,
+                out.mip_dual_bound if np.isfinite(out.mip_dual_bound) else None,
+            )
+
+        self._h.cbMipImprovingSolution.subscribe(note)
+        self._h.cbMipLogging.subscribe(note)
+
+    def log_to(self, path: str) -> None:
+        """Write the log of HiGHS to a file."""
+        self._h.setOptionValue("output_flag", True)
+        self._h.setOptionValue("log_to_console", False)
+        self._h.setOptionValue("log_file", path)
+
     def solve(
         self, time_limit: float | None = None, hint: NDArray[np.float64] | None = None
     ) -> MatrixResult:
@@ -270,7 +292,7 @@ class HighsLP:
             self._h.setSolution(len(known), known, np.asarray(hint, dtype=np.float64)[known])
         status = self._run(start, time_limit)
         message = ""
-        if status == "unbounded or infeasible":
+        if status is None:
             status = self._feasible_somewhere(start, time_limit)
             if status == Status.NO_INCUMBENT:
                 message = "infeasible or unbounded; the time limit came before the difference"
@@ -291,7 +313,7 @@ class HighsLP:
             seconds=seconds,
         )
 
-    def _run(self, start: float, time_limit: float | None) -> Status | str:
+    def _run(self, start: float, time_limit: float | None) -> Status | None:
         import highspy
 
         # HiGHS counts the time of all runs of an object together
@@ -302,8 +324,9 @@ class HighsLP:
             limit = self._h.getRunTime() + max(left, 0.0)
         self._h.setOptionValue("time_limit", limit)
         use_threads(self._threads)
-        self._h.run()
-        return _status(self._h)
+        with stopped_by_ctrl_c(self._h):
+            self._h.run()
+        return read_status(self._h)
 
     def _feasible_somewhere(self, start: float, time_limit: float | None) -> Status:
         """Tell infeasible from unbounded: without costs only the former can fail."""
@@ -315,11 +338,11 @@ class HighsLP:
             return Status.UNBOUNDED
         return Status.INFEASIBLE if found == Status.INFEASIBLE else Status.NO_INCUMBENT
 
-    def _read(self, status: Status | str, seconds: float, message: str) -> MatrixResult:
+    def _read(self, status: Status, seconds: float, message: str) -> MatrixResult:
         info = self._h.getInfo()
         mip = bool(self._integer.any())
         facts: dict[str, Any] = {
-            "status": Status(status),
+            "status": status,
             "seconds": seconds,
             "iterations": max(0, info.simplex_iteration_count),
             "nodes": max(0, info.mip_node_count) if mip else 0,
@@ -327,7 +350,7 @@ class HighsLP:
         }
         if mip and np.isfinite(info.mip_dual_bound) and status != Status.UNBOUNDED:
             facts["bound"] = float(info.mip_dual_bound)
-        if not Status(status).has_incumbent:
+        if not status.has_incumbent:
             return MatrixResult(**facts)
         solution = self._h.getSolution()
         facts["objective"] = float(info.objective_function_value)
@@ -394,65 +417,64 @@ def solve_matrix(
     return model.solve(time_limit, hint)
 
 
-def new_highs() -> Any:
-    """Create a silent HiGHS object.
+class Highs(Solver):
+    """Adapter for HiGHS: linear and mixed-integer programs, convex quadratic objectives."""
 
-    The first one in a process writes a banner to file descriptor 1, whatever its options: it
-    is sent away, so that a program which prints a table or JSON prints nothing else.
-    """
-    global _greeted
-    import highspy
+    name = "highs"
+    title = "HiGHS"
+    package = "highspy"
+    install = "pip install highspy"
+    licence = "MIT"
+    capabilities = frozenset({Capability.LP, Capability.MILP, Capability.QP})
 
-    if _greeted:
-        h: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    def _solve(self, program: Program, options: Options) -> Run:
+        lp = HighsLP(
+            program.c,
+            program.rows,
+            program.rows.lower,
+            program.rows.upper,
+            program.lower,
+            program.upper,
+            integrality=program.integer,
+            threads=options.threads,
+            seed=options.seed,
+            gap=options.gap,
+        )
+        if program.quadratic is not None:
+            lp.set_quadratic(program.quadratic)
+        history: list[tuple[float, float | None, float | None]] = []
+        if program.integer.any():
+            lp.watch(recorder(history))
+        if options.log is not None:
+            lp.log_to(options.log)
+        found = lp.solve(options.time_limit, options.hint)
+        history.append((found.seconds, found.objective, found.bound))
+        limit = found.status in (Status.FEASIBLE, Status.NO_INCUMBENT)
+        return Run(
+            status=found.status,
+            x=found.x,
+            objective=found.objective,
+            bound=found.bound,
+            nodes=found.nodes,
+            history=history,
+            message=found.message or ("HiGHS stopped at a limit" if limit else ""),
+        )
+
+
+def _compressed(A: Any, width: int = 0, by_columns: bool = False) -> tuple[int, int, Any, Any, Any]:
+    """Return both dimensions of a matrix, starts, indices and values by rows or columns."""
+    if isinstance(A, Rows):  # without SciPy, whose import a solver process would pay for
+        start, index, value, shape = A.start, A.index, A.value, (len(A), width)
     else:
-        sys.stdout.flush()
-        kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, 1)
-            h = highspy.Highs()  # type: ignore[no-untyped-call]
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-            os.close(nowhere)
-        _greeted = True
-    h.silent()
-    return h
+        from scipy import sparse
 
-
-def use_threads(threads: int) -> None:
-    """Let HiGHS use this many threads from now on.
-
-    HiGHS keeps one pool for the whole process and refuses a solve that asks for another
-    number, so the pool is rebuilt when the number changes.
-    """
-    global _threads
-    import highspy
-
-    with _lock:
-        if _threads is not None and _threads != threads:
-            highspy.Highs.resetGlobalScheduler(True)
-        _threads = threads
-
-
-def _status(h: Any) -> Status | str:
-    """Translate HiGHS' model status; one answer is left open for the caller."""
-    import highspy
-
-    of: Any = highspy.HighsModelStatus
-    status = h.getModelStatus()
-    if status in (of.kOptimal, of.kModelEmpty):
-        return Status.OPTIMAL
-    if status == of.kInfeasible:
-        return Status.INFEASIBLE
-    if status == of.kUnbounded:
-        return Status.UNBOUNDED
-    if status == of.kUnboundedOrInfeasible:
-        return "unbounded or infeasible"
-    feasible = h.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    if status in (of.kHighsInterrupt, of.kInterrupt) and not feasible:
-        return Status.INTERRUPTED
-    return Status.FEASIBLE if feasible else Status.NO_INCUMBENT
+        matrix = (sparse.csc_matrix if by_columns else sparse.csr_matrix)(A, dtype=np.float64)
+        if not matrix.has_canonical_format:  # HiGHS refuses entries that occur twice
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        start, index, value, shape = matrix.indptr, matrix.indices, matrix.data, matrix.shape
+    # the end of the last row or column is the number of entries: HiGHS does not want it
+    return (*shape, start[:-1].astype(np.int32), index.astype(np.int32), _checked(value, "A"))
 
 
 def _filled(values: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
