@@ -12,9 +12,7 @@ rule dataset:
         "../../envs/groupcf.yaml"
     params:
         cache=config["data"]["cache"],
-        source=lambda w: where(
-            w.dataset, variant=w.variant, cache=Path(config["data"]["cache"])
-        ),
+        source=lambda w: where(w.dataset, cache=Path(config["data"]["cache"])),
         code=code(groupcf_config.DATA_CODE),
     message:
         "data set {wildcards.dataset} ({wildcards.variant})"
