@@ -12,6 +12,7 @@ from groupcf.records import Record
 from groupcf.report import panels, style
 from groupcf.report.changes import Changes
 from groupcf.report.panels import Panel
+from groupcf.report.parameters import label
 from groupcf.report.plots.changes import plot_changes
 from groupcf.report.plots.feature_use import FeatureUse, plot_feature_use
 from groupcf.report.plots.front import Front, plot_front
@@ -95,7 +96,7 @@ def _front(panel: Panel) -> Axes:
     everything = [r for g in panel.records for r in g]
     fronts = [
         Front(
-            panels.label(g, everything, panel.parameter),
+            label(g[0], everything, panel.parameter),
             [float(r.parameters[panel.parameter]) for r in g],
             [r.objective for r in g],
             [r.bound for r in g],
@@ -109,7 +110,7 @@ def _front(panel: Panel) -> Axes:
 
 def _progress(panel: Panel) -> Axes:
     (group,) = panel.records
-    histories = {panels.label([r], group): r.history for r in group}
+    histories = {label(r, group): r.history for r in group}
     return plot_progress(histories, title=panel.title)
 
 

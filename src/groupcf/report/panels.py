@@ -11,6 +11,7 @@ from groupcf.errors import ConfigError
 from groupcf.records import Record, load_instances
 from groupcf.report import sentences, wording
 from groupcf.report.changes import Changes
+from groupcf.report.parameters import label, series, swept
 
 KINDS = ("heatmap", "group", "features_by_parameter", "pareto", "progress")
 """Values of the key figure.kind of a study."""
@@ -89,52 +90,11 @@ def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
     return [_named(p, stem, before, i, len(panels)) for i, p in enumerate(panels)]
 
 
-def swept(study: Mapping[str, Any], records: Sequence[Record]) -> str:
-    """Return the numerical parameter with the most values; empty when none varies."""
-    candidates = list(study.get("sweep") or {})
-    candidates += [k for r in records for k in r.parameters if k not in candidates]
-    best, most = "", 1
-    for name in dict.fromkeys(candidates):
-        values = {r.parameters.get(name) for r in records if _is_number(r.parameters.get(name))}
-        if len(values) > most:
-            best, most = name, len(values)
-    return best
-
-
-def series(records: Sequence[Record], parameter: str) -> list[tuple[Record, ...]]:
-    """Group records that differ in one parameter alone, each group in its ascending order."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        if not _is_number(record.parameters.get(parameter)):
-            continue
-        others = {k: v for k, v in record.parameters.items() if k != parameter}
-        context = [_name(record.dataset), _name(record.classifier), others]
-        groups.setdefault(wording.canonical({"": context}), []).append(record)
-    return [tuple(sorted(g, key=lambda r: r.parameters[parameter])) for g in groups.values()]
-
-
-def label(records: Sequence[Record], among: Sequence[Record], leave_out: str = "") -> str:
-    """Name a group of records by what tells it apart among others: classifier, settings."""
-    first = records[0]
-    parts = []
-    if _name(first.classifier):
-        parts.append(wording.classifier(_name(first.classifier)))
-    varying = {
-        k: first.parameters.get(k)
-        for k in dict.fromkeys(k for r in among for k in r.parameters)
-        if k != leave_out and len({wording.canonical({k: r.parameters.get(k)}) for r in among}) > 1
-    }
-    if varying:
-        parts.append(wording.settings(varying))
-    if len({_name(r.dataset) for r in among}) > 1:
-        parts.insert(0, wording.dataset(_name(first.dataset)))
-    return wording.capital(", ".join(p for p in parts if p)) or first.study
-
-
 def changes_of(record: Record) -> Changes | None:
     """Return what changed for whom in a solve, or None where it has no answer."""
     frame = load_instances(record)
-    return None if frame is None else Changes.from_instances(frame, record.details.get("kinds"))
+    kinds = (record.dataset or {}).get("kinds")
+    return None if frame is None else Changes.from_instances(frame, kinds)
 
 
 def _heatmaps(records: Sequence[Record]) -> list[Panel]:
@@ -153,7 +113,7 @@ def _heatmaps(records: Sequence[Record]) -> list[Panel]:
             Panel(
                 "",
                 "group" if len(changes.rows) > MANY else "changes",
-                label([record], records),
+                label(record, records),
                 ((record,),),
                 caption=" ".join(caption),
                 alt="Heat map, features down, instances across. " + " ".join(said),
@@ -174,7 +134,7 @@ def _sweeps(records: Sequence[Record], parameter: str) -> list[Panel]:
             Panel(
                 "",
                 "features",
-                label(group, records, parameter),
+                label(group[0], records, parameter),
                 (group,),
                 parameter,
                 f"Features that change for at least one instance, for each value of {symbol}. "
@@ -184,14 +144,14 @@ def _sweeps(records: Sequence[Record], parameter: str) -> list[Panel]:
         )
     if any(r.objective is not None for g in groups for r in g):
         said = " ".join(
-            f"{label(g, records, parameter)}: {'; '.join(_point(r, parameter) for r in g)}."
+            f"{label(g[0], records, parameter)}: {'; '.join(_point(r, parameter) for r in g)}."
             for g in groups
         )
         panels.append(
             Panel(
                 "",
                 "front",
-                "",
+                "Pareto front",
                 tuple(groups),
                 parameter,
                 f"Least cost against {symbol}: the Pareto front. A value of {symbol} without "
@@ -206,9 +166,9 @@ def _progress(records: Sequence[Record]) -> list[Panel]:
     shown = [r for r in records if len(r.history) > 1]
     if not shown:
         return []
-    said = "; ".join(f"{label([r], records)}: {sentences.answer(r)}" for r in shown)
+    said = "; ".join(f"{label(r, records)}: {sentences.answer(r)}" for r in shown)
     caption = "Best value found (solid) and proven bound (dashed) against time."
-    return [Panel("", "progress", "", (tuple(shown),), "", caption, f"Line plot. {said}")]
+    return [Panel("", "progress", "Progress", (tuple(shown),), "", caption, f"Line plot. {said}")]
 
 
 def _named(panel: Panel, stem: str, before: str, i: int, total: int) -> Panel:
@@ -235,11 +195,3 @@ def _point(record: Record, parameter: str) -> str:
         else wording.number(record.objective)
     )
     return f"{wording.number(record.parameters[parameter])} gives {found}"
-
-
-def _name(described: Mapping[str, Any] | None) -> str:
-    return str((described or {}).get("name") or "")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

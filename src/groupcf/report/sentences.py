@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from groupcf.records import Record
-from groupcf.report import wording
+from groupcf.report import parameters, wording
 from groupcf.report.changes import Changes, is_text
 from groupcf.report.wording import choices, count, listing, number
 
@@ -21,12 +21,11 @@ GAUGES = {
     "chi2": "the chi-squared distance",
 }
 LIMITS = {
-    "f_max": "at most {} features change over the whole group",
-    "max_changed": "at most {} features change for any one instance",
-    "s_star": "at least {} of the instances must be accepted, the others stay as they are",
-    "s_share": "at least a share of {} of the instances must be accepted, the others stay as "
-    "they are",
-    "tau": "two counterfactuals are at most {} times as far apart as their instances",
+    "f_max": "At most {} features change over the whole group",
+    "max_changed": "At most {} features change for any one instance",
+    "s_star": "At least {} of the instances must be accepted, the others stay as they are",
+    "s_share": "At least {} of the instances must be accepted, the others stay as they are",
+    "tau": "Two counterfactuals are at most {} times as far apart as their instances",
 }
 """Parameter -> what it demands; the braces take its value or values."""
 
@@ -44,7 +43,7 @@ def question(records: Sequence[Record]) -> list[str]:
     """
     if not records:
         return []
-    given = _values(records)
+    given = parameters.values(records)
     models = _distinct(r.model for r in records if r.model)
     sizes = _distinct(r.n_instances for r in records if r.n_instances is not None)
     who = f"{choices(sizes)} instances" if sizes else "the instances"
@@ -58,7 +57,7 @@ def question(records: Sequence[Record]) -> list[str]:
         cost(given),
     ]
     limits = [
-        wording.capital(text.format(choices(given[name]))) + "."
+        text.format(_amounts(name, given[name])) + "."
         for name, text in LIMITS.items()
         if given.get(name)
     ]
@@ -76,7 +75,9 @@ def cost(values: Mapping[str, Sequence[Any]]) -> str:
         Parameter -> the values it takes in a study.
     """
     gauges = values.get("gauge") or ["l2_squared"]
-    parts = [" or ".join(GAUGES.get(str(g), f"the gauge {g}") for g in gauges)]
+    parts = [
+        " or ".join(GAUGES.get(str(g), f"the gauge {g}") for g in gauges) + " in encoded units"
+    ]
     for name, what in (
         ("lam_ind", "for each feature that an instance changes"),
         ("lam_glob", "for each feature that at least one instance changes"),
@@ -84,7 +85,7 @@ def cost(values: Mapping[str, Sequence[Any]]) -> str:
         price = values.get(name) or []
         if any(price):
             parts.append(f"{choices(price)} {what}")
-    return f"The cost of a change is {', plus '.join(parts)}, in encoded units."
+    return f"The cost of a change is {', plus '.join(parts)}."
 
 
 def answer(record: Record) -> str:
@@ -110,12 +111,10 @@ def group(changes: Changes) -> list[str]:
     """Say how many instances change which feature, and who is left out."""
     served = int(changes.flipped.sum())
     counts = changes.counts()
-    order = sorted(counts, key=lambda f: (-sum(counts[f]), changes.features.index(f)))
-    parts = []
-    for feature in order:
-        up, down, switched = counts[feature]
-        how = "" if switched else f" ({_directions(up, down)})"
-        parts.append(f"{up + down + switched} of {served} change {feature}{how}")
+    alike: dict[tuple[int, int, int], list[str]] = {}
+    for feature in sorted(counts, key=lambda f: -sum(counts[f])):
+        alike.setdefault(counts[feature], []).append(feature)
+    parts = [f"{_share(sum(c), served)} {_deed(*c, features)}" for c, features in alike.items()]
     out = [wording.capital("; ".join(parts)) + "." if parts else "Nothing changes."]
     unused = [f for f in changes.features if f not in counts]
     if parts and unused:
@@ -154,21 +153,30 @@ def change(feature: str, before: Any, after: Any, diff: float) -> str:
     return f"{verb} {feature} from {a} to {b}"
 
 
-def _directions(up: int, down: int) -> str:
-    if up + down == 1:
-        return "raises it" if up else "lowers it"
-    if not down or not up:
-        return "all raise it" if up else "all lower it"
-    return (
-        f"{up} {'raises' if up == 1 else 'raise'}, {down} {'lowers' if down == 1 else 'lower'} it"
-    )
+def _amounts(name: str, given: Sequence[Any]) -> str:
+    if name == "s_share":
+        return choices([wording.percent(v, 4) for v in given])
+    return choices(given)
+
+
+def _share(n: int, total: int) -> str:
+    return f"all {total}" if n == total > 1 else f"{n} of {total}"
+
+
+def _deed(up: int, down: int, switched: int, features: Sequence[str]) -> str:
+    """Say what is done to features: "lower A and B", "change C (3 raise it, 1 lowers it)"."""
+    names = listing(features)
+    if up and down:
+        it = "it" if len(features) == 1 else "each"
+        raising, lowering = ("raises" if up == 1 else "raise"), ("lowers" if down == 1 else "lower")
+        return f"change {names} ({up} {raising} {it}, {down} {lowering} {it})"
+    verb = "change" if switched else "raise" if up else "lower"
+    return f"{verb}{'s' if up + down + switched == 1 else ''} {names}"
 
 
 def _classifiers(records: Sequence[Record]) -> str:
     names = _distinct(
-        wording.classifier(str(r.classifier["name"]))
-        for r in records
-        if r.classifier and r.classifier.get("name")
+        wording.classifier(name) for r in records if (name := parameters.name_of(r.classifier))
     )
     if len(names) == 1:
         return f"the {names[0]} accepts them"
@@ -191,17 +199,6 @@ def _dataset(records: Sequence[Record]) -> str:
         if r.dataset and r.dataset.get("name")
     )  # fmt: skip
     return " and ".join(names) or "the data set"
-
-
-def _values(records: Sequence[Record]) -> dict[str, list[Any]]:
-    """Return parameter -> its distinct values that are set, in order of appearance."""
-    out: dict[str, list[Any]] = {}
-    for record in records:
-        for name, value in record.parameters.items():
-            known = out.setdefault(name, [])
-            if value is not None and value not in known:
-                known.append(value)
-    return {name: values for name, values in out.items() if values}
 
 
 def _distinct(values: Any) -> list[Any]:

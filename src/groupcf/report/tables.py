@@ -10,6 +10,7 @@ import pandas as pd
 
 from groupcf.records import Record
 from groupcf.report import wording
+from groupcf.report.parameters import name_of, varying
 from groupcf.report.wording import listing, number
 
 SUMMARY = (
@@ -56,7 +57,7 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
             {
                 "study": r.study,
                 "dataset": _dataset(r.dataset),
-                "classifier": (r.classifier or {}).get("name", ""),
+                "classifier": name_of(r.classifier),
                 "model": r.model,
                 "method": r.method,
                 "parameters": wording.canonical(r.parameters),
@@ -76,24 +77,27 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
 def comparison(records: Sequence[Record]) -> pd.DataFrame:
     """Compare published values with ours, one row per value, in the columns of `COMPARISON`.
 
+    "parameters" names those that vary within the study.
     A number agrees when it rounds to the published one, a set when it is the same set, a
     status when it is the same; "max_features" is compared with the most features that any
     solve of the same study and classifier changes. "agrees" is "yes", "no" or, where we have
     no answer, "".
     """
     rows: list[dict[str, Any]] = []
+    told: set[tuple[str, str]] = set()
     for r in sorted_by_study(records):
         published = r.published or {}
         for quantity, value in published.items():
             if quantity == "note":
                 continue
-            peers = [p for p in records if p.study == r.study and p.classifier == r.classifier]
-            parameters = wording.settings(r.parameters)
+            study = [p for p in records if p.study == r.study]
+            peers = [p for p in study if name_of(p.classifier) == name_of(r.classifier)]
+            parameters = wording.settings({k: r.parameters.get(k) for k in varying(study)})
             if quantity == "max_features":
-                if any(row["quantity"] == quantity and row["study"] == r.study
-                       and row["classifier"] == _classifier(r) for row in rows):  # fmt: skip
+                if (r.study, _classifier(r)) in told:
                     continue
-                parameters = "all of the study"
+                told.add((r.study, _classifier(r)))
+                parameters = "all"
             ours = _ours(quantity, r, peers)
             agrees, difference = compare(value, ours)
             rows.append(
@@ -210,10 +214,10 @@ def _written(value: Any) -> str:
 
 
 def _classifier(record: Record) -> str:
-    return wording.classifier(str((record.classifier or {}).get("name", "")))
+    return wording.classifier(name_of(record.classifier))
 
 
 def _dataset(described: Mapping[str, Any] | None) -> str:
-    name = str((described or {}).get("name") or "")
+    name = name_of(described)
     variant = (described or {}).get("variant")
     return name if variant in (None, "", "published") else f"{name}-{variant}"

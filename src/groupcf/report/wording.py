@@ -117,13 +117,13 @@ def seconds(value: float | None) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, digits: int = 2) -> str:
     """Write a share as a percentage; "0 %" only for exactly nothing or a rounding error."""
     if share is None or math.isnan(share):
         return "–"
     if math.isinf(share):
         return "∞"
-    return "0 %" if abs(share) < 1e-9 else f"{number(100 * share, 2)} %"
+    return "0 %" if abs(share) < 1e-9 else f"{number(100 * share, digits)} %"
 
 
 def pair(before: Any, after: Any) -> tuple[str, str]:

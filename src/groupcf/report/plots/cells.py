@@ -38,37 +38,50 @@ def margin(names: Sequence[str]) -> float:
     return 0.5 + 0.07 * max((min(len(n), NAME) for n in names), default=8)
 
 
-def paint(ax: Axes, image: NDArray[np.float64]) -> None:
-    """Fill cells: `image` of shape (features, columns, 3), one unit a cell."""
+def paint(
+    ax: Axes, image: NDArray[np.float64], heights: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """Fill cells and draw thin borders between them.
+
+    Parameters
+    ----------
+    ax : Axes
+    image : ndarray of shape (features, columns, 3)
+        Colours; columns are one unit wide, with their middles at 0, 1, ...
+    heights : sequence of float, optional
+        Height of each row; 1 by default.
+
+    Returns
+    -------
+    ndarray of shape (features,)
+        Where the middles of the rows are.
+    """
     m, n = image.shape[:2]
-    ax.imshow(image, aspect="auto", interpolation="nearest", extent=(-0.5, n - 0.5, m - 0.5, -0.5))
+    edges = np.concatenate([[0.0], np.cumsum(np.ones(m) if heights is None else heights)])
+    ax.pcolormesh(
+        np.arange(n + 1) - 0.5, edges, image, edgecolors=style.GRID, linewidth=0.7, zorder=1
+    )
+    ax.set_xlim(-0.5, n - 0.5)
+    ax.set_ylim(edges[-1], 0.0)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return np.asarray((edges[1:] + edges[:-1]) / 2)
 
 
-def name_features(ax: Axes, names: Sequence[str], used: Sequence[bool]) -> None:
+def name_features(
+    ax: Axes, at: Sequence[float] | NDArray[np.float64], names: Sequence[str], used: Sequence[bool]
+) -> None:
     """Write feature names down the left side, pale where nobody changes the feature."""
-    ax.set_yticks(range(len(names)), [shorten(n, NAME) for n in names], parse_math=False)
+    ax.set_yticks(at, [shorten(n, NAME) for n in names], parse_math=False)
     for label, strong in zip(ax.get_yticklabels(), used, strict=True):
         label.set_color(style.INK if strong else style.MUTED)
 
 
-def rule(ax: Axes, rows: int, columns: int | None) -> None:
-    """Draw thin borders between rows and, where columns are given, between columns."""
-    if columns is not None:
-        ax.set_xticks(np.arange(-0.5, columns), minor=True)
-    ax.set_yticks(np.arange(-0.5, rows), minor=True)
-    ax.grid(which="minor", axis="y" if columns is None else "both", color=style.GRID)
-    ax.tick_params(which="minor", length=0)
-    ax.tick_params(axis="y", length=0)
-    ax.spines[:].set_visible(False)
-
-
-def hatch(ax: Axes, left: float, width: float, rows: int) -> None:
-    """Hatch whole columns that have no answer."""
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(
-        Rectangle((left, -0.5), width, rows, facecolor=style.ABSENT, edgecolor=style.MUTED,
-                  hatch="////", linewidth=0.0)
+def hatch(ax: Axes, left: float, right: float) -> None:
+    """Hatch columns that have no answer, from top to bottom."""
+    ax.axvspan(
+        left, right, facecolor=style.ABSENT, edgecolor=style.MUTED, hatch="////", linewidth=0.0,
+        zorder=2,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 CROWDED = 16
 """Up to so many instances a cell carries its number; above it only the direction."""
-LABEL = 16
-"""Characters of a category that fit into a cell."""
+LABEL = 11
+"""Characters of a category that fit into one line of a cell."""
 
 
 @style.styled
@@ -43,25 +44,23 @@ def plot_changes(changes: Changes, ax: Axes | None = None, *, title: str = "") -
     n, m = len(changes.rows), len(shown)
     write = cell_text if n <= CROWDED else direction
     texts = {(i, k): write(changes, i, j) for k, j in enumerate(shown) for i in _moved(changes, j)}
-    width, height = _cell_size(list(texts.values()), n)
-    ax = style.axes(ax, max(5.2, cells.margin(names) + width * n), 1.35 + height * max(m, 2))
+    width, heights = _cell_sizes(texts, n, m)
+    ax = style.axes(ax, max(5.2, cells.margin(names) + width * n), 1.35 + max(sum(heights), 0.6))
 
     image = colors(changes, shown)
-    cells.paint(ax, image)
+    at = cells.paint(ax, image, heights)
     for outlier in np.flatnonzero(~changes.flipped):
-        cells.hatch(ax, float(outlier) - 0.5, 1.0, m)
+        cells.hatch(ax, float(outlier) - 0.5, float(outlier) + 0.5)
     for (i, k), text in texts.items():
         ax.text(
-            i, k, text, ha="center", va="center", fontsize=7, linespacing=1.05,
-            color=style.ink_on(image[k, i]), parse_math=False,
+            i, at[k], text, ha="center", va="center", fontsize=7, linespacing=1.05,
+            color=style.ink_on(image[k, i]), parse_math=False, zorder=3,
         )  # fmt: skip
 
-    cells.rule(ax, m, n)
-    cells.name_features(ax, names, [bool(used[j]) for j in shown])
+    cells.name_features(ax, at, names, [bool(used[j]) for j in shown])
     labels = [shorten(r, 24) for r in changes.rows]
     steep = 0.085 * max((len(v) for v in labels), default=0) > width
     ax.set_xticks(range(n), labels, rotation=90 if steep else 0, parse_math=False)
-    ax.tick_params(axis="x", length=0)
     note = cells.hidden_note(len(changes.features), m)
     ax.set_xlabel("instance" + (f"\n({note})" if note else ""))
     cells.legend_above(ax, _legend(changes), title)
@@ -93,21 +92,28 @@ def cell_text(changes: Changes, i: int, j: int) -> str:
     sign = direction(changes, i, j)
     before, after = changes.before[i, j], changes.after[i, j]
     if is_text(before) or is_text(after):
-        return f"{shorten(str(before), LABEL)}\n{sign} {shorten(str(after), LABEL)}"
+        return f"{_wrapped(before)}\n{sign} {_wrapped(after)}"
     if changes.nominal[j]:
         return f"{number(before)} → {number(after)}"
-    size = abs(float(changes.diff[i, j]))
-    whole = size.is_integer() or not 0.001 <= size < 99.5
-    return f"{sign} {number(size, 2) if whole else f'{size:#.2g}'.rstrip('.')}"
+    size = round(abs(float(changes.diff[i, j])), 9)
+    plain = size.is_integer() or not 0.001 <= size < 99.5
+    return f"{sign} {number(size, 2) if plain else f'{size:#.2g}'.rstrip('.')}"
 
 
-def _cell_size(texts: list[str], n: int) -> tuple[float, float]:
-    """Return width and height in inches that hold the longest text."""
+def _wrapped(label: object) -> str:
+    """Break a long category over two lines, and cut what is longer still."""
+    lines = wrap(shorten(str(label), 2 * LABEL), LABEL) or [""]
+    return "\n".join([*lines[:1], *(shorten(" ".join(lines[1:]), LABEL),) * (len(lines) > 1)])
+
+
+def _cell_sizes(texts: dict[tuple[int, int], str], n: int, m: int) -> tuple[float, list[float]]:
+    """Return the width of all cells and the height of each row, in inches."""
     if n > CROWDED:
-        return 0.27, 0.27
-    lines = [line for text in texts for line in text.split("\n")]
-    longest = max((len(line) for line in lines), default=0)
-    return max(0.6, 0.1 + 0.061 * longest), 0.40 if len(lines) > len(texts) else 0.27
+        return 0.27, [0.27] * m
+    lines = {at: text.split("\n") for at, text in texts.items()}
+    longest = max((len(line) for parts in lines.values() for line in parts), default=0)
+    most = [max((len(v) for (_, k), v in lines.items() if k == row), default=1) for row in range(m)]
+    return max(0.6, 0.12 + 0.061 * longest), [0.13 + 0.14 * rows for rows in most]
 
 
 def _moved(changes: Changes, j: int) -> list[int]:

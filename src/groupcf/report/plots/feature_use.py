@@ -73,24 +73,22 @@ def plot_feature_use(use: FeatureUse, ax: Axes | None = None, *, title: str = ""
                 share = times / max(use.n_instances, 1)
                 image[j, k] = style.mix(style.DECREASE, 0.3 + 0.7 * share)
                 written[j, k] = times
-    cells.paint(ax, image)
+    at = cells.paint(ax, image)
     for (j, k), times in written.items():
         ax.text(
-            k, j, str(times), ha="center", va="center", fontsize=6.5,
+            k, at[j], str(times), ha="center", va="center", fontsize=6.5,
             color=style.ink_on(image[j, k]),
         )  # fmt: skip
     for answer, first, last in _runs(use):
-        cells.hatch(ax, first - 0.5, last - first + 1.0, m)
+        cells.hatch(ax, first - 0.5, last + 0.5)
         ax.text(
-            (first + last) / 2, (m - 1) / 2, answer.replace("_", " "), fontsize=8,
+            (first + last) / 2, m / 2, answer.replace("_", " "), fontsize=8,
             rotation=90 if last - first < 2 else 0, ha="center", va="center", parse_math=False,
             bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
 
-    cells.rule(ax, m, n)
-    cells.name_features(ax, names, [bool(everything[j]) for j in shown])
+    cells.name_features(ax, at, names, [bool(everything[j]) for j in shown])
     ax.set_xticks(range(n), [value_of(v) for v in use.values], parse_math=False)
-    ax.tick_params(axis="x", length=0)
     note = cells.hidden_note(len(use.features), m)
     ax.set_xlabel(symbol(use.parameter) + (f"\n({note})" if note else ""), parse_math=False)
     label = f"changed, by how many of the {number(use.n_instances)} instances"

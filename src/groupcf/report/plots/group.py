@@ -47,10 +47,14 @@ def plot_group(changes: Changes, ax: Axes | None = None, *, title: str = "") -> 
     image = _narrow(colors(ordered, shown))
     ax.imshow(image, aspect="auto", interpolation="nearest", extent=(0.0, float(n), m - 0.5, -0.5))
     if served < n:
-        cells.hatch(ax, served, n - served, m)
-        ax.axvline(served, color=style.INK, linewidth=0.8)
-    cells.rule(ax, m, None)
-    cells.name_features(ax, [ordered.features[j] for j in shown], [bool(used[j]) for j in shown])
+        cells.hatch(ax, served, n)
+        ax.axvline(served, color=style.INK, linewidth=0.8, zorder=3)
+    ax.hlines(np.arange(m + 1) - 0.5, 0, n, color=style.GRID, linewidth=0.7)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[:].set_visible(False)
+    cells.name_features(
+        ax, range(m), [ordered.features[j] for j in shown], [bool(used[j]) for j in shown]
+    )
     ax.set_xlim(0, n)
     counts = ax.secondary_yaxis("right")
     counts.set_yticks(range(m), [str(np.count_nonzero(ordered.diff[:, j])) for j in shown])
