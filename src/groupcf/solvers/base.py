@@ -118,6 +118,7 @@ class Solver(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     package: ClassVar[str]
+    module: ClassVar[str]
     install: ClassVar[str]
     capabilities: ClassVar[frozenset[Capability]]
     licence: ClassVar[str]

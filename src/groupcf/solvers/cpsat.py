@@ -158,6 +158,7 @@ class CpSat(Solver):
     name = "cpsat"
     title = "OR-Tools CP-SAT"
     package = "ortools"
+    module = "ortools.sat.python.cp_model"
     install = "pip install ortools"
     licence = "Apache 2.0"
     capabilities = frozenset({Capability.MILP, Capability.INDICATOR})

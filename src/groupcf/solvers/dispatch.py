@@ -180,7 +180,7 @@ def solve(
     gap : float
         Relative and absolute gap at which a search ends.
     mip_start : bool or mapping
-        True starts from the values the variables have; a mapping gives values of variables.
+        True starts from the values the variables have; a ``ComponentMap`` gives values of some.
     seed : int
         Random seed of the solver.
     isolate : bool or "auto"
@@ -274,6 +274,7 @@ def _run_apart(solver: Solver, program: Program, options: Options) -> Run:
             options,
             time_limit=limit,
             memory_limit_mb=options.memory_limit_mb,
+            imports=(solver.module,),
         )
     except WorkerDiedError as error:
         interrupted = error.signal in _INTERRUPTS
@@ -288,7 +289,9 @@ def _run_apart(solver: Solver, program: Program, options: Options) -> Run:
             status=Status.NO_INCUMBENT,
             message=f"{solver.title} did not stop at its time limit and was killed",
         )
-    except MemoryError:
+    except (MemoryError, ImportError, OSError, RuntimeError) as error:
         given = options.memory_limit_mb
+        if given is None and not isinstance(error, MemoryError):
+            raise
         words = "of memory" if given is None else f"of the {given:g} MB that it was given"
-        return Run(status=Status.CRASHED, message=f"{solver.title} ran out {words}")
+        return Run(status=Status.CRASHED, message=f"{solver.title} ran out {words} ({error})")

@@ -29,6 +29,7 @@ class Gurobi(Solver):
     name = "gurobi"
     title = "Gurobi"
     package = "gurobipy"
+    module = "gurobipy"
     install = 'pip install "groupcf[gurobi]"'
     licence = ""
     capabilities = frozenset(Capability)

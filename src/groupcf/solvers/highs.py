@@ -339,6 +339,9 @@ class HighsLP:
         return Status.INFEASIBLE if found == Status.INFEASIBLE else Status.NO_INCUMBENT
 
     def _read(self, status: Status, seconds: float, message: str) -> MatrixResult:
+        if status in (Status.FEASIBLE, Status.NO_INCUMBENT, Status.CRASHED) and not message:
+            words = self._h.modelStatusToString(self._h.getModelStatus())
+            message = f"HiGHS stopped: {words}"
         info = self._h.getInfo()
         mip = bool(self._integer.any())
         facts: dict[str, Any] = {
@@ -423,6 +426,7 @@ class Highs(Solver):
     name = "highs"
     title = "HiGHS"
     package = "highspy"
+    module = "highspy"
     install = "pip install highspy"
     licence = "MIT"
     capabilities = frozenset({Capability.LP, Capability.MILP, Capability.QP})
@@ -449,7 +453,6 @@ class Highs(Solver):
             lp.log_to(options.log)
         found = lp.solve(options.time_limit, options.hint)
         history.append((found.seconds, found.objective, found.bound))
-        limit = found.status in (Status.FEASIBLE, Status.NO_INCUMBENT)
         return Run(
             status=found.status,
             x=found.x,
@@ -457,7 +460,7 @@ class Highs(Solver):
             bound=found.bound,
             nodes=found.nodes,
             history=history,
-            message=found.message or ("HiGHS stopped at a limit" if limit else ""),
+            message=found.message,
         )
 
 

@@ -99,5 +99,16 @@ def read_status(h: Any) -> Status | None:
         return Status.UNBOUNDED
     if status == of.kUnboundedOrInfeasible:
         return None
+    if status not in (
+        of.kTimeLimit,
+        of.kIterationLimit,
+        of.kSolutionLimit,
+        of.kInterrupt,
+        of.kHighsInterrupt,
+        of.kObjectiveBound,
+        of.kObjectiveTarget,
+        of.kUnknown,
+    ):
+        return Status.CRASHED  # an error inside HiGHS, or lack of memory
     feasible = h.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     return Status.FEASIBLE if feasible else Status.NO_INCUMBENT

@@ -20,11 +20,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from groupcf.errors import SolverCrashedError
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 READY = b"\x06"
@@ -55,6 +54,7 @@ def run_isolated(
     *args: Any,
     time_limit: float | None = None,
     memory_limit_mb: float | None = None,
+    imports: tuple[str, ...] = (),
     **kwargs: Any,
 ) -> T:
     """Call a function in another process and return what it returns.
@@ -69,6 +69,8 @@ def run_isolated(
         Seconds after which the process and its children are killed.
     memory_limit_mb : float, optional
         Megabytes of address space that the call may take beyond what the process has.
+    imports : tuple of str
+        Modules to import before the memory limit holds.
 
     Returns
     -------
@@ -88,13 +90,19 @@ def run_isolated(
     """
     if getattr(function, "__module__", None) == "__main__":
         raise TypeError(f"{function.__qualname__} must be defined in a module, not in a script")
-    request = pickle.dumps((function, args, kwargs, memory_limit_mb))
+    request = pickle.dumps((function, args, kwargs, imports, memory_limit_mb))
     start = time.monotonic()
-    worker = _take()
+    worker, _idle.worker = _idle.worker, None
     try:
+        if worker is not None and not worker.ready():
+            worker.kill()
+            worker = None
+        if worker is None:
+            worker = _Worker()
         kind, answer = worker.ask(request, None if time_limit is None else start + time_limit)
     except BaseException:  # KeyboardInterrupt among them: nothing may go on in the background
-        worker.kill()
+        if worker is not None:
+            worker.kill()
         raise
     _idle.worker = worker
     if kind == "error":
@@ -195,15 +203,6 @@ class _Idle(threading.local):
 
 
 _idle = _Idle()
-
-
-def _take() -> _Worker:
-    worker, _idle.worker = _idle.worker, None
-    if worker is not None:
-        if worker.ready():
-            return worker
-        worker.kill()
-    return _Worker()
 
 
 @atexit.register

@@ -28,6 +28,7 @@ class Scip(Solver):
     name = "scip"
     title = "SCIP"
     package = "pyscipopt"
+    module = "pyscipopt"
     install = "pip install pyscipopt"
     licence = "Apache 2.0"
     capabilities = frozenset(Capability)

@@ -8,6 +8,7 @@ request names a function.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import signal
@@ -41,7 +42,9 @@ def main() -> None:
 def _answer(request: bytes, answers: IO[bytes]) -> None:
     answer: tuple[str, Any]
     try:
-        function, args, kwargs, memory_limit_mb = pickle.loads(request)
+        function, args, kwargs, imports, memory_limit_mb = pickle.loads(request)
+        for module in imports:
+            importlib.import_module(module)
         with _memory(memory_limit_mb):
             answer = ("value", function(*args, **kwargs))
     except Exception as error:
