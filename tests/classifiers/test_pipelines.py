@@ -194,6 +194,25 @@ def test_xgboost_takes_zeros_of_a_sparse_matrix_for_missing(
     check_trees(Classifier(model, space, 1), np.concatenate([rows, zeros]), rng)
 
 
+@quick
+@given(seed=st.integers(0, 10**6), scaler=st.sampled_from(["abs", "standard"]))
+def test_scalers_multiply_sparse_columns_by_the_reciprocal(
+    mixed, mixed_space, valid_rows, check_trees, seed, scaler
+):
+    """One unit in the last place apart from a division: seen only right at thresholds."""
+    rng = np.random.default_rng(seed)
+    frame, y = mixed(rng, 90, 1.0)
+    ct = ColumnTransformer(
+        [("n", "passthrough", ["income", "age"]), ("c", OneHotEncoder(), ["colour", "size"])],
+        sparse_threshold=1.0,
+    )
+    scale = MaxAbsScaler() if scaler == "abs" else StandardScaler(with_mean=False)
+    model = make_pipeline(ct, scale, TREES["forest"](seed % 100)).fit(frame, y)
+    assert ct.sparse_output_
+    space = mixed_space(frame)
+    check_trees(Classifier(model, space, "yes"), valid_rows(rng, space, 60), rng)
+
+
 @pytest.mark.parametrize("clip", [False, True])
 def test_clipping_is_followed_by_trees_and_refused_by_linear_models(
     mixed, mixed_space, check_trees, clip
