@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from groupcf.classifiers import Classifier, TreeEnsembleScore
 from groupcf.features import Feature, FeatureSpace, Kind
@@ -80,6 +81,13 @@ def _at_thresholds(
         rows[:, column] = values
         out.append(rows)
     return np.concatenate(out)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Small fits on many threads wait for each other, on a busy machine for minutes."""
+    with threadpool_limits(limits=1):
+        yield
 
 
 @pytest.fixture

@@ -265,15 +265,12 @@ def test_closest_values_survive_a_round_trip_through_the_users_units(seed):
     model = FORESTS["forest"](0).fit(X, y)
     score = Classifier(model, space, 1).score
     for column in range(3):
-        for cut in score.thresholds(column):
-            for value, left in (
-                (score.value_left_of(column, cut), True),
-                (score.value_right_of(column, cut), False),
-            ):
-                row = np.zeros((1, 3))
-                row[0, column] = value
-                again = space.encode(space.decode(row))[0, column]
-                assert (again <= cut) == left
+        cuts = score.thresholds(column)
+        for values, left in zip(score.neighbours(column), (True, False), strict=True):
+            rows = np.zeros((len(cuts), 3))
+            rows[:, column] = values
+            again = space.encode(space.decode(rows))[:, column]
+            assert ((again <= cuts) == left).all()
 
 
 def test_unknown_threshold_is_refused(plain_space):
