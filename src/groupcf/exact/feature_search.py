@@ -218,12 +218,15 @@ def _without_incumbent(
         return Solution(
             status=Status.NO_INCUMBENT,
             bound=tree.bound if math.isfinite(tree.bound) else None,
-            message=f"no feasible set of at most {tree.f_max} features was found within the "
-            "time limit, and none was ruled out; allow more time or a larger f_max",
+            message=f"the time limit came before any {tree.f_max} features were found that work, "
+            "and before a proof that none do; allow more time or a larger f_max",
             details={"nodes": tree.nodes},
         )
     details: dict[str, object] = {"nodes": tree.nodes}
-    message = f"no {tree.f_max} features take {_flip_text(problem)} to score {problem.threshold:g}"
+    message = (
+        f"f_max = {tree.f_max} is too small to take {_flip_text(problem)} "
+        f"to score {problem.threshold:.4g}"
+    )
     least = _least_f_max(group, tree.f_max, until)
     if least is not None:
         message += f"; the least f_max that works is {least}"

@@ -21,7 +21,7 @@ from groupcf.constraints import feasible_box, options
 from groupcf.errors import UnsupportedProblemError
 from groupcf.exact.projection_kernel import CONTINUOUS, LISTED, STEPPED, project_rows
 from groupcf.features import Feature, Kind
-from groupcf.problems import OneForOne, Problem
+from groupcf.problems import Problem
 
 LONGEST_LIST = 32
 """Integer features with more steps than this are searched by bisection, not as a list."""
@@ -83,8 +83,6 @@ class GroupProjection:
     def __init__(self, problem: Problem) -> None:
         if not isinstance(problem.score, LinearScore):
             raise UnsupportedProblemError("projections need a linear score")
-        if not isinstance(problem.allocation, OneForOne):
-            raise UnsupportedProblemError("projections are for the one-for-one allocation")
         self.problem = problem
         self.n_features = problem.space.n_features
         self.deficit = problem.target - problem.score.decision(problem.instances)

@@ -27,7 +27,7 @@ from groupcf.classifiers.scores import LinearScore
 from groupcf.constraints import feasible_box, options
 from groupcf.errors import UnsupportedProblemError
 from groupcf.features import Feature, Kind
-from groupcf.problems import OneForOne, Problem
+from groupcf.problems import Problem
 from groupcf.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
 
     if not isinstance(problem.score, LinearScore):
         raise UnsupportedProblemError("this formulation is for a linear score")
-    if not isinstance(problem.allocation, OneForOne):
-        raise UnsupportedProblemError("this formulation is for the one-for-one allocation")
-    allocation, cost, space = problem.allocation, problem.cost, problem.space
+    allocation, cost, space = problem.one_for_one, problem.cost, problem.space
     instances = range(problem.n_instances)
     model = pyo.ConcreteModel("one-for-one")
     changes = _Changes(problem)
@@ -322,26 +320,26 @@ def solve_reference(
     Returns
     -------
     Solution
-        The bound is the solver's. `details`: features (names of what changes), outliers
-        (rows that stay), solver.
+        Every flipped instance reaches the problem's target: what a solver's tolerance leaves
+        missing is made up by :func:`extract`, or by solving again with a margin where only
+        discrete features change. The bound is the solver's and holds within its tolerance.
+        `details`: features (names of what changes), outliers (rows that stay), costs (by
+        instance, without ``lam_glob``), solver.
     """
     from groupcf.solvers import solve
 
     start = time.perf_counter()
     margin = np.zeros(problem.n_instances)
-    bound: float | None = None
-    for attempt in range(_ATTEMPTS):
+    for _ in range(_ATTEMPTS):
         model = build(problem, margin)
         built = time.perf_counter() - start
         left = None if time_limit is None else max(0.1, time_limit - built)
         result = solve(model, solver=solver, time_limit=left, threads=threads)
-        if attempt == 0:
-            bound = result.bound
         seconds = time.perf_counter() - start
         if not result.status.has_incumbent:
             return Solution(
                 status=result.status,
-                bound=bound,
+                bound=result.bound,
                 method=METHOD,
                 message=result.message,
                 seconds=seconds,
@@ -351,11 +349,11 @@ def solve_reference(
         short = np.where(flips, problem.target - problem.score.decision(X), 0.0)
         worst = float(short.max())
         if worst <= 0.5 * (problem.target - problem.threshold):
-            return _solution(problem, X, assignment, result, bound, seconds, built)
-        margin += np.where(short > 0, 2 * short, 0.0)
+            return _solution(problem, X, assignment, result, seconds, built)
+        margin = np.where(short > 0, np.maximum(2 * short, 10 * margin), margin)
     return Solution(
         status=Status.NO_INCUMBENT,
-        bound=bound,
+        bound=result.bound,
         method=METHOD,
         message=f"the solver's points miss the score by up to {worst:.2g} after {_ATTEMPTS} "
         "attempts; use another solver or the exact method",
@@ -368,27 +366,30 @@ def _solution(
     X: NDArray[np.float64],
     assignment: NDArray[np.int64],
     result: SolveResult,
-    bound: float | None,
     seconds: float,
     built: float,
 ) -> Solution:
     space, X0 = problem.space, problem.instances
     objective = problem.cost.total(space, X0, X)
-    names = [space.names[j] for j in np.flatnonzero(space.changed(X0, X).any(axis=0))]
+    changed = space.changed(X0, X)
+    costs = problem.cost.distances(space, X0, X) + problem.cost.lam_ind * changed.sum(axis=1)
+    names = [space.names[j] for j in np.flatnonzero(changed.any(axis=0))]
     return Solution(
         status=result.status,
         objective=objective,
         # both hold within the solver's tolerance only; a bound above the value is rounding
-        bound=None if bound is None else min(bound, objective),
+        bound=None if result.bound is None else min(result.bound, objective),
         method=METHOD,
         message=result.message,
         seconds=seconds,
         phases={"build": built, "solve": seconds - built},
+        history=result.history,
         counterfactuals=X,
         assignment=assignment,
         details={
             "features": names,
             "outliers": np.flatnonzero(assignment < 0).tolist(),
-            "solver_objective": result.objective,
+            "costs": costs.tolist(),
+            "solver": result.solver,
         },
     )
