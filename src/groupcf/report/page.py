@@ -96,6 +96,7 @@ def _study(
     title = str(study.get("title") or next((r.title for r in records if r.title), name))
     chapter = int(study.get("chapter") or next((r.chapter for r in records if r.chapter), 0))
     shown = panels.plan({"id": name, **study}, records)
+    compared = tables.comparison(solved).to_dict("records")
     return {
         "id": name,
         "title": title,
@@ -108,9 +109,10 @@ def _study(
             check["name"] for r in solved for check in r.verification.get("checks", ())
         ),
         "rows": [_row(r, solved) for r in solved],
-        "published": tables.comparison(solved).to_dict("records"),
+        "published": compared,
         "figures": [f for p in shown if (f := _figure(p, figures_dir / name)) is not None],
         "words": [w for r in solved if (w := _words(r, solved)) is not None],
+        "notes": _notes(solved, compared),
         "messages": _distinct(r.message for r in solved if r.message and r.status != "optimal"),
         "broken": [
             f"{label(r, solved)}: {check['name']} ({check['detail']})"
@@ -125,6 +127,19 @@ def _study(
 def _method(record: Record) -> str:
     model = f"Model {record.model}, method: " if record.model else "Method: "
     return f"{model}{record.method}{f' ({record.why})' if record.why else ''}."
+
+
+def _notes(records: Sequence[Record], compared: Sequence[Mapping[Any, Any]]) -> list[str]:
+    """Return the notes of a study, and say which differences have none."""
+    notes = _distinct(
+        text
+        for r in records
+        for text in (r.note, str((r.published or {}).get("note") or ""))
+        if text
+    )
+    if any(row["agrees"] == "no" and not row["note"] for row in compared):
+        notes.append("The difference from the published value has no recorded explanation.")
+    return notes
 
 
 def _setting(records: Sequence[Record]) -> str:

@@ -29,8 +29,10 @@ LIMITS = {
 }
 """Parameter -> what it demands; the braces take its value or values."""
 
-FEW = 12
+FEW = 24
 """Up to so many instances are listed by name in a sentence."""
+LONG = 90
+"""Up to so many characters of feature names are listed."""
 
 
 def question(records: Sequence[Record]) -> list[str]:
@@ -118,11 +120,13 @@ def group(changes: Changes) -> list[str]:
     out = [wording.capital("; ".join(parts)) + "." if parts else "Nothing changes."]
     unused = [f for f in changes.features if f not in counts]
     if parts and unused:
-        tail = listing(unused) if len(unused) <= FEW else f"The other {len(unused)} features"
+        tail = listing(unused)
+        if len(tail) > LONG:
+            tail = f"The other {count(len(unused), 'feature')}"
         out.append(f"{tail} {'stays' if len(unused) == 1 else 'stay'} the same for everybody.")
     left = [r for r, ok in zip(changes.rows, changes.flipped, strict=True) if not ok]
     if left:
-        names = f": {listing(left)}" if len(left) <= 2 * FEW else ""
+        names = f": {listing(left)}" if len(left) <= FEW else ""
         out.append(f"{count(len(left), 'outlier')} left unchanged{names}.")
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -179,7 +180,7 @@ def half_unit(published: float) -> float:
     if "e" in digits or "." not in digits:
         return 1e-9 * abs(published)
     # a hair more than half: 20.7799 itself is not a binary number
-    return 0.5 * 10.0 ** -len(digits.split(".")[1]) * (1 + 1e-9) + 1e-12 * abs(published)
+    return 0.5 * 10.0 ** -len(digits.split(".")[1]) + 4.0 * math.ulp(published)
 
 
 def sorted_by_study(records: Sequence[Record]) -> list[Record]:

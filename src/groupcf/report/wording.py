@@ -77,8 +77,8 @@ def capital(text: str) -> str:
 def number(value: Any, digits: int = DIGITS) -> str:
     """Write a number with `digits` significant digits and no trailing zeros.
 
-    Whole numbers below a billion are written in full, whatever `digits` says. None and NaN
-    become "–", infinity "∞".
+    Digits before the decimal point are all written, whatever `digits` says, below a billion.
+    None and NaN become "–", infinity "∞".
     """
     if value is None:
         return "–"
@@ -93,10 +93,16 @@ def number(value: Any, digits: int = DIGITS) -> str:
         return "∞" if value > 0 else "−∞"
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value)}".replace("-", "−")
-    text = f"{value:.{digits}g}"
-    if "e" in text:
-        mantissa, _, exponent = text.partition("e")
-        text = f"{mantissa}e{int(exponent)}"
+    if not 1e-5 <= abs(value) < 1e9:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    else:
+        # rounding first: 9.9996 has another number of digits than 10.00
+        size = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+        decimals = max(0, digits - 1 - size)
+        text = f"{value:.{decimals}f}"
+        if decimals:
+            text = text.rstrip("0").rstrip(".")
     return text.replace("-", "−")
 
 

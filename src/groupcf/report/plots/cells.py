@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LONG_LIST = 16
 """With more features than this, those that nobody changes are left out (and counted)."""
-NAME = 34
+NAME = 38
 """Characters of a feature name beside a heat map."""
 
 
