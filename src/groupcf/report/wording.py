@@ -134,9 +134,9 @@ def percent(share: float | None, digits: int = 2) -> str:
 
 def pair(before: Any, after: Any) -> tuple[str, str]:
     """Write two values with as many digits as it takes to tell them apart."""
-    for digits in range(DIGITS, 17):
+    for digits in range(DIGITS, 18):
         a, b = number(before, digits), number(after, digits)
-        if a != b:
+        if a != b or before == after:
             return a, b
     return str(before), str(after)
 
