@@ -66,8 +66,16 @@ def test_prepared_data_and_classifier_come_back_as_they_were(prepared):
     classifier, described = read_classifier(prepared / "model.json")
     assert described["score_error"] < 1e-9
     assert described["accuracy_test"] == pytest.approx(
-        (classifier.estimator.predict(data.X) == data.y).mean(), abs=0.1
+        (classifier.predict_wanted(data.X) == (data.y == 1)).mean(), abs=0.1
     )
+
+
+@pytest.mark.parametrize("name", ["linear_svm", "random_forest", "xgboost", "network"])
+def test_every_classifier_of_the_configuration_trains_and_is_read_exactly(prepared, tmp_path, name):
+    train_classifier(name, prepared / "boston.json", tmp_path / "model.json")
+    classifier, described = read_classifier(tmp_path / "model.json")
+    assert described["score_error"] < 1e-9
+    assert described["accuracy_test"] > 0.8
 
 
 def test_a_study_writes_one_verified_record_a_solve(prepared, tmp_path):

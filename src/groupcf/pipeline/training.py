@@ -24,12 +24,14 @@ def train_classifier(name: str, data_path: Path, out: Path) -> None:
         _write(out, {"name": name, "skipped": data})
         return
     fit, held_out = train_test_rows(data, TEST_SIZE)
-    estimator = train(name, data.X[fit], data.y[fit])
+    # XGBoost takes no labels but 0 and 1, and to all others they are as good as -1 and +1
+    wanted = (data.y == 1).astype(int)
+    estimator = train(name, data.X[fit], wanted[fit])
     classifier = Classifier(estimator, data.space, 1)
     checksum = save(classifier, out.with_suffix(".joblib"))
 
     def accuracy(rows: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-        return float((estimator.predict(data.X[rows]) == data.y[rows]).mean())
+        return float((estimator.predict(data.X[rows]) == wanted[rows]).mean())
 
     _write(
         out,
