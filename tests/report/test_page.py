@@ -160,6 +160,22 @@ def test_a_difference_without_explanation_is_flagged(make, instances, boston, tm
     assert "has no recorded explanation" not in render([agreeing], tmp_path, {})
 
 
+def test_long_feature_lists_are_written_once_and_remarks_stand_in_their_row(
+    make, unsolved, instances, boston, tmp_path
+) -> None:
+    frame = instances(20, boston)
+    records = [
+        unsolved("k1", "infeasible", parameters={"f_max": 1}, message="two are needed"),
+        make("k7", frame, parameters={"f_max": 7}, message="not to be repeated"),
+        make("k8", frame, parameters={"f_max": 8}),
+    ]
+    text = Page(render(records, tmp_path, {})).text("table")
+    assert text.count("CRIM, ZN, INDUS, CHAS, NOX, RM, AGE") == 1
+    assert "7: as for F_max = 7" in text
+    assert "two are needed" in text
+    assert "not to be repeated" not in text
+
+
 def test_a_failed_verification_is_an_alert(make, instances, boston, tmp_path) -> None:
     checks = [
         {"name": "valid points", "ok": True, "worst": 0.0, "detail": ""},

@@ -28,6 +28,8 @@ CHAPTERS = {
 }
 EACH = 40
 """Groups of up to so many instances are told instance by instance."""
+SHORT = 3
+"""A list of more features than this is not written twice in a table."""
 HEAVY = 250_000
 """An SVG file of more bytes than this is shown as PNG."""
 
@@ -108,12 +110,11 @@ def _study(
         "checks": _distinct(
             check["name"] for r in solved for check in r.verification.get("checks", ())
         ),
-        "rows": [_row(r, solved) for r in solved],
+        "rows": _rows(solved),
         "published": compared,
         "figures": [f for p in shown if (f := _figure(p, figures_dir / name)) is not None],
         "words": [w for r in solved if (w := _words(r, solved)) is not None],
         "notes": _notes(solved, compared),
-        "messages": _distinct(r.message for r in solved if r.message and r.status != "optimal"),
         "broken": [
             f"{label(r, solved)}: {check['name']} ({check['detail']})"
             for r in solved
@@ -148,10 +149,25 @@ def _setting(records: Sequence[Record]) -> str:
     return wording.symbol(names[0]) if len(names) == 1 else "setting" if names else ""
 
 
+def _rows(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return the table of solves; a long list of features is written out once."""
+    rows = []
+    first: dict[tuple[str, ...], Record] = {}
+    for record in records:
+        features = tuple(record.changed_features)
+        changed = ", ".join(features)
+        if len(features) > SHORT and first.setdefault(features, record) is not record:
+            twin = first[features]
+            own = {name: twin.parameters.get(name) for name in varying(records)}
+            alone = name_of(twin.classifier) == name_of(record.classifier) and own
+            changed = f"as for {wording.settings(own) if alone else label(twin, records)}"
+        rows.append(_row(record, records) | {"changed": changed})
+    return rows
+
+
 def _row(record: Record, among: Sequence[Record]) -> dict[str, Any]:
     own = {name: record.parameters.get(name) for name in varying(among)}
     single = next(iter(own.values())) if len(own) == 1 else None
-    changed = list(record.changed_features)
     return {
         "classifier": wording.classifier(name_of(record.classifier)),
         "settings": wording.settings(own) if single is None else wording.value_of(single),
@@ -166,8 +182,8 @@ def _row(record: Record, among: Sequence[Record]) -> dict[str, Any]:
         "gap_order": _order(record.gap),
         "seconds": wording.seconds(record.seconds),
         "seconds_order": _order(record.seconds),
-        "n_changed": len(changed) if record.objective is not None else "–",
-        "changed": ", ".join(changed),
+        "n_changed": len(record.changed_features) if record.objective is not None else "",
+        "message": "" if record.status == "optimal" else record.message,
         "accepted": "–"
         if record.n_flipped is None
         else f"{record.n_flipped} of {record.n_instances}",
