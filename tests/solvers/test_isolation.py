@@ -176,3 +176,30 @@ def test_lack_of_memory_is_a_status(models, solver):
     assert r.status in (Status.CRASHED, Status.NO_INCUMBENT)
     assert "mem" in r.message.lower() or "MB" in r.message
     assert solve(models.knapsack(), solver=solver, isolate=True).status == Status.OPTIMAL
+
+
+def test_ctrl_c_stops_a_solver(solver):
+    code = (
+        "import numpy as np, pyomo.environ as pyo\n"
+        "from groupcf.solvers import solve\n"
+        "a = np.random.default_rng(0).integers(0, 100, (6, 50))\n"
+        "m = pyo.ConcreteModel()\n"
+        "m.x = pyo.Var(range(50), domain=pyo.Binary)\n"
+        "m.o = pyo.Objective(expr=m.x[0])\n"
+        f"assert solve(m, solver={solver!r}).status == 'optimal'\n"
+        "rows = [sum(int(v) * m.x[j] for j, v in enumerate(r)) == int(r.sum()) // 2 for r in a]\n"
+        "m.c = pyo.Constraint(range(6), rule=lambda m, i: rows[i])\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        f"    print(solve(m, solver={solver!r}, time_limit=60))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', flush=True)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.8)  # into the search
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=40)
+    assert rest.endswith("stopped\n")  # Gurobi says a word of its own before
+    assert child.returncode == 0

@@ -300,20 +300,22 @@ def _stoppable(run: Callable[[], Any], stop: Callable[[], None]) -> Any:
         return run()
     answer: list[Any] = []
     failure: list[BaseException] = []
+    ended = threading.Event()  # Thread.join, once interrupted, takes the thread for ended
 
     def target() -> None:
         try:
             answer.append(run())
         except BaseException as error:
             failure.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
+    threading.Thread(target=target, daemon=True).start()
     try:
-        thread.join()
+        ended.wait()
     except KeyboardInterrupt:
         stop()
-        thread.join()
+        ended.wait()
         raise
     if failure:
         raise failure[0]

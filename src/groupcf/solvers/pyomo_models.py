@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.errors import UnsupportedProblemError
+from groupcf.errors import DataError, UnsupportedProblemError
 from groupcf.solvers.program import (
     IndicatorRow,
     Program,
@@ -82,6 +82,8 @@ def translate(model: ConcreteModel) -> Translation:
     UnsupportedProblemError
         For another nonlinear expression, several objectives or an unknown kind of component;
         the message names the component.
+    DataError
+        If a coefficient is not finite.
     """
     import pyomo.environ as pyo
     from pyomo.core.base import ExternalFunction, SortComponents
@@ -105,10 +107,9 @@ def translate(model: ConcreteModel) -> Translation:
         model, active=True, sort=SortComponents.unsorted, valid=known
     )
     if unknown:
-        kind, blocks = next(iter(unknown.items()))
-        component = next(iter(blocks[0].component_objects(kind, descend_into=False)))
+        kind, components = next(iter(unknown.items()))
         raise UnsupportedProblemError(
-            f"{component.name} is a {kind.__name__}, which no solver here takes: "
+            f"{components[0].name} is a {kind.__name__}, which no solver here takes: "
             "transform it to constraints first"
         )
     columns = _Columns(model.component_data_objects(pyo.Var, descend_into=True))
@@ -206,6 +207,8 @@ class _Columns:
             )
         index = np.array([self.place(v) for v in r.linear_vars], dtype=np.int64)
         value = np.array(r.linear_coefs, dtype=np.float64)
+        for k in np.flatnonzero(~np.isfinite(value)).tolist():
+            raise DataError(f"the coefficient of {r.linear_vars[k].name} in {name} is {value[k]}")
         curved = None
         if r.quadratic_vars:
             curved = Quadratic(
