@@ -110,11 +110,29 @@ def test_the_bound_of_a_maximisation_is_an_upper_one(models, solver):
 
 
 def test_a_start_is_used(models, solver):
-    """With no time to search, the start itself is the answer."""
+    """What the start gave is not lost in a much shorter search."""
     m = models.market_split(12, 60, equal=False)
-    good = solve(m, solver=solver, time_limit=0.5)
-    again = solve(m, solver=solver, time_limit=0.5, mip_start=True)
+    good = solve(m, solver=solver, time_limit=0.8)
+    again = solve(m, solver=solver, time_limit=0.1, mip_start=True)
     assert again.objective <= good.objective + 1e-6
+
+
+@pytest.mark.parametrize("known", [{0: 1}, {0: 0, 1: 0, 2: 0, 3: 0}, {0: 1, 1: 1, 2: 1, 3: 1}])
+def test_a_start_may_be_partial_or_infeasible(models, solver, known):
+    m = models.knapsack()
+    start = pyo.ComponentMap((m.x[j], value) for j, value in known.items())
+    r = solve(m, solver=solver, mip_start=start)
+    assert (r.status, r.objective) == (Status.OPTIMAL, pytest.approx(15))
+
+
+@pytest.mark.parametrize("name", installed(["scip", "gurobi"]))
+def test_a_start_of_a_quadratic_model(models, name):
+    m = models.pair("Integers", a=lambda x, y: x + y >= 3)
+    m.o = pyo.Objective(expr=(m.x - 0.6) ** 2 + m.y**2)
+    m.x.value, m.y.value = 3, 0
+    r = solve(m, solver=name, mip_start=True)
+    assert r.objective == pytest.approx(1.4**2 + 1)
+    assert r.history[0].incumbent <= 2.4**2 + 1e-9
 
 
 def test_seeds_and_threads_do_not_change_the_optimum(models, solver):

@@ -7,6 +7,8 @@ take a study of hundreds of solves with it.
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,17 @@ class Scip(Solver):
     isolated = True
 
     def _solve(self, program: Program, options: Options) -> Run:
+        start = time.perf_counter()
+        run = self._attempt(program, options, diving=True)
+        if run.status == Status.CRASHED and program.sets:
+            # SCIP 10.0 gives up when a dive sets a fixed member of an SOS1 to zero
+            left = options.time_limit
+            if left is not None:
+                left = max(0.0, left - (time.perf_counter() - start))
+            run = self._attempt(program, replace(options, time_limit=left), diving=False)
+        return run
+
+    def _attempt(self, program: Program, options: Options, diving: bool) -> Run:
         import pyscipopt
 
         model = pyscipopt.Model()
@@ -49,6 +62,9 @@ class Scip(Solver):
             parameters["limits/time"] = options.time_limit
         if options.memory_limit_mb is not None:
             parameters["limits/memory"] = 0.8 * options.memory_limit_mb
+        if not diving:
+            dives = [name for name in model.getParams() if name.endswith("diving/freq")]
+            parameters |= dict.fromkeys(dives, -1)
         model.setParams(parameters)
         if options.log is not None:
             model.hideOutput(False)
