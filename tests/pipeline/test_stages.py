@@ -73,7 +73,7 @@ def test_prepared_data_and_classifier_come_back_as_they_were(prepared):
 @pytest.mark.parametrize("name", ["linear_svm", "random_forest", "xgboost", "network"])
 def test_every_classifier_of_the_configuration_trains_and_is_read_exactly(prepared, tmp_path, name):
     train_classifier(name, prepared / "boston.json", tmp_path / "model.json")
-    classifier, described = read_classifier(tmp_path / "model.json")
+    _, described = read_classifier(tmp_path / "model.json")
     assert described["score_error"] < 1e-9
     assert described["accuracy_test"] > 0.8
 

@@ -74,17 +74,26 @@ def _read(name: str, cache: Path | None, **options: Any) -> tuple[str, pd.DataFr
     return place, pd.read_csv(io.BytesIO(content), **options)
 
 
-def _numerical(name: str, column: pd.Series, *, scaled: bool) -> Feature:
+def _numerical(name: str, column: pd.Series) -> Feature:
     low, high = float(column.min()), float(column.max())
     if not high > low:
         raise DataError(f"column {name!r} is constant; it cannot be a numerical feature")
-    if scaled:
-        return Feature(name, Kind.NUMERICAL, low, high, offset=low, scale=high - low)
-    return Feature(name, Kind.NUMERICAL, low, high)
+    # Every number and every order is min-max scaled, also where the authors' instance files
+    # show raw values: only so do the published changes of COMPAS, credit and students come
+    # out (which features change, how many, how many outliers).
+    return Feature(name, Kind.NUMERICAL, low, high, offset=low, scale=high - low)
 
 
 def _ordinal(name: str, codes: dict[Any, float]) -> Feature:
-    return Feature(name, Kind.ORDINAL, categories=tuple(codes), codes=tuple(codes.values()))
+    values = tuple(codes.values())
+    return Feature(
+        name,
+        Kind.ORDINAL,
+        categories=tuple(codes),
+        codes=values,
+        offset=values[0],
+        scale=values[-1] - values[0],
+    )
 
 
 def _levels(name: str, column: pd.Series) -> Feature:
@@ -109,7 +118,7 @@ def _boston(cache: Path | None) -> TabularData:
     target = _signed(raw.pop("MEDV") > 22)
     frame = raw.astype(float)
     features = tuple(
-        _binary("CHAS", 0.0, 1.0) if name == "CHAS" else _numerical(name, frame[name], scaled=True)
+        _binary("CHAS", 0.0, 1.0) if name == "CHAS" else _numerical(name, frame[name])
         for name in frame.columns
     )
     return TabularData("boston", "published", frame, target, FeatureSpace(features), place)
@@ -124,19 +133,11 @@ def _compas(cache: Path | None) -> TabularData:
             _nominal("Race", frame["Race"]),
             _ordinal("AgeGroup", {"Less25": 1.0, "25-45": 2.0, "More45": 3.0}),
             _binary("Sex"),
-            _numerical("PriorsCount", frame["PriorsCount"], scaled=False),
+            _numerical("PriorsCount", frame["PriorsCount"]),
             _binary("ChargeDegree"),
         )
     )
     return TabularData("compas", "published", frame[space.names], target, space, place)
-
-
-_CREDIT_AMOUNTS = (
-    "MaxBillAmountOverLast6Months",
-    "MaxPaymentAmountOverLast6Months",
-    "MostRecentBillAmount",
-    "MostRecentPaymentAmount",
-)
 
 
 def _credit(cache: Path | None) -> TabularData:
@@ -150,7 +151,7 @@ def _credit(cache: Path | None) -> TabularData:
         elif name in ("AgeGroup", "EducationLevel"):
             features.append(_levels(name, frame[name]))
         else:
-            features.append(_numerical(name, frame[name], scaled=name in _CREDIT_AMOUNTS))
+            features.append(_numerical(name, frame[name]))
     return TabularData("credit", "published", frame, target, FeatureSpace(tuple(features)), place)
 
 
@@ -183,7 +184,7 @@ def _students(variant: str, cache: Path | None) -> TabularData:
         elif name in _STUDENT_BINARIES:
             features.append(_binary(name, *_STUDENT_BINARIES[name]))
         elif name in _STUDENT_NUMBERS:
-            features.append(_numerical(name, frame[name], scaled=False))
+            features.append(_numerical(name, frame[name]))
         else:
             features.append(_levels(name, frame[name]))
     space = FeatureSpace(tuple(features))
@@ -195,7 +196,7 @@ def _german(cache: Path | None) -> TabularData:
     frame = preprocessing.german(content)
     target = _signed(frame.pop("class") == 1)
     features = tuple(
-        _numerical(name, frame[name], scaled=True)
+        _numerical(name, frame[name])
         if pd.api.types.is_numeric_dtype(frame[name])
         else _nominal(name, frame[name])
         if frame[name].nunique() > 2
