@@ -196,3 +196,12 @@ def test_a_solver_that_is_not_installed(monkeypatch):
         state = solver.available()
         assert (state.ok, state.version) == (False, "")
         assert solver.install in state.reason
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("time_limit", -1), ("threads", 0), ("gap", float("nan")), ("memory_limit_mb", 0)],
+)
+def test_options_out_of_range_are_named(models, option, value):
+    with pytest.raises(ConfigError, match=option):
+        solve(models.knapsack(), **{option: value})

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcf.errors import ConfigError
 from groupcf.solution import Status
 
 if TYPE_CHECKING:
@@ -84,6 +85,16 @@ class Options:
     hint: NDArray[np.float64] | None = None
     memory_limit_mb: float | None = None
     log: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit >= 0:
+            raise ConfigError(f"time_limit: {self.time_limit!r} is not a number of seconds")
+        if self.threads < 1:
+            raise ConfigError(f"threads: {self.threads!r} is less than 1")
+        if not self.gap >= 0:
+            raise ConfigError(f"gap: {self.gap!r} is negative")
+        if self.memory_limit_mb is not None and not self.memory_limit_mb > 0:
+            raise ConfigError(f"memory_limit_mb: {self.memory_limit_mb!r} is not above 0")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,13 +44,13 @@ class Quadratic:
         Judged by a Cholesky factorisation of each connected block of variables; a block of
         more than 4000 variables counts as not convex.
         """
-        from scipy import sparse
-        from scipy.sparse.csgraph import connected_components
-
         if np.all(self.i == self.j):
             variables, place = np.unique(self.i, return_inverse=True)
             sums = np.bincount(place, self.v, len(variables))
             return bool(np.all(sums >= -1e-9 * np.abs(sums).max(initial=0.0)))
+        from scipy import sparse
+        from scipy.sparse.csgraph import connected_components
+
         used, place = np.unique(np.concatenate([self.i, self.j]), return_inverse=True)
         row, column = place[: len(self.i)], place[len(self.i) :]
         half = sparse.coo_matrix((self.v / 2, (row, column)), shape=(len(used), len(used)))

@@ -122,18 +122,17 @@ def translate(model: ConcreteModel) -> Translation:
 
     c_index, c_value, offset, curved = _NOTHING, np.empty(0), 0.0, None
     if objectives:
-        c_index, c_value, offset, curved = columns.expression(
-            objectives[0].expr, objectives[0].name
-        )
+        c_index, c_value, offset, curved = columns.expression(objectives[0].expr, objectives[0])
     switched = _switches(model, pyo.Suffix)
     rows: list[tuple[NDArray[np.int64], NDArray[np.float64], float, float]] = []
     quadratic_rows: list[QuadraticRow] = []
     indicators: list[IndicatorRow] = []
     contradiction = ""
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
-        index, value, constant, form = columns.expression(constraint.body, constraint.name)
-        lower = -np.inf if constraint.lb is None else constraint.lb - constant
-        upper = np.inf if constraint.ub is None else constraint.ub - constant
+        low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
+        index, value, constant, form = columns.expression(body, constraint)
+        lower = -np.inf if low is None else low - constant
+        upper = np.inf if high is None else high - constant
         switch = switched.pop(id(constraint), None)
         if switch is not None:
             if form is not None:
@@ -195,20 +194,22 @@ class _Columns:
         return k
 
     def expression(
-        self, expression: Any, name: str
+        self, expression: Any, owner: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], float, Quadratic | None]:
-        """Return columns, coefficients, constant and quadratic part."""
+        """Return columns, coefficients, constant and quadratic part; `owner` is for messages."""
         from pyomo.repn import generate_standard_repn
 
         r = generate_standard_repn(expression, quadratic=True, compute_values=True)
         if r.nonlinear_expr is not None:
             raise UnsupportedProblemError(
-                f"{name} is neither linear nor quadratic: {r.nonlinear_expr}"
+                f"{owner.name} is neither linear nor quadratic: {r.nonlinear_expr}"
             )
         index = np.array([self.place(v) for v in r.linear_vars], dtype=np.int64)
         value = np.array(r.linear_coefs, dtype=np.float64)
         for k in np.flatnonzero(~np.isfinite(value)).tolist():
-            raise DataError(f"the coefficient of {r.linear_vars[k].name} in {name} is {value[k]}")
+            raise DataError(
+                f"the coefficient of {r.linear_vars[k].name} in {owner.name} is {value[k]}"
+            )
         curved = None
         if r.quadratic_vars:
             curved = Quadratic(
