@@ -14,6 +14,8 @@ from scipy.optimize import brentq
 from groupcf.classifiers.scores import LinearScore
 from groupcf.costs import Cost
 from groupcf.exact import feature_tree, projection
+from groupcf.exact.feature_bounds import priced_bound
+from groupcf.exact.feature_costs import GroupCosts
 from groupcf.exact.feature_search import pareto_f_max, solve_one_for_one
 from groupcf.features import Feature, FeatureSpace, Kind
 from groupcf.formulations.one_for_one import build, solve_reference
@@ -21,7 +23,7 @@ from groupcf.problems import OneForOne, Problem
 from groupcf.solution import Status
 
 quick = settings(
-    max_examples=150,
+    max_examples=300,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -286,9 +288,51 @@ def test_rounding_leaves_no_category_half_taken(gauge):
 def test_pricing_of_features_changes_nothing(problem, simple, monkeypatch):
     expected = enumerate_optimum(problem)
     with monkeypatch.context() as patched:
-        patched.setattr(feature_tree, "SIMPLE_NODES", simple)
-        patched.setattr(feature_tree, "REDUCED_NODES", simple)
+        patched.setattr(feature_tree, "QUICK_NODES", simple - problem.n_instances // 2)
+        patched.setattr(feature_tree, "STAGES", ((20, simple),))
         check_exact(problem, expected)
+
+
+@settings(quick, max_examples=300)
+@given(
+    problem=problems(most_features=5, most_instances=6),
+    state=st.lists(st.sampled_from(["in", "open", "open", "open", "out"]), min_size=5, max_size=5),
+    slack=st.sampled_from([0.0, 0.05, 0.5]),
+)
+def test_pricing_bounds_and_decides_truly(problem, state, slack):
+    group = GroupCosts(problem)
+    n = problem.space.n_features
+    inside = np.array([s == "in" for s in state[:n]])
+    allowed = np.array([s != "out" for s in state[:n]])
+    f_max = n if problem.allocation.f_max is None else problem.allocation.f_max
+    values = {}
+    for pick in itertools.product([False, True], repeat=n):
+        chosen = np.array(pick)
+        if (inside <= chosen).all() and (chosen <= allowed).all() and chosen.sum() <= f_max:
+            costs = group.evaluate(chosen)
+            total = costs.value + problem.cost.lam_glob * chosen.sum()
+            values[pick] = (total, bool((costs.features == chosen).all()))
+    least = min((total for total, _ in values.values()), default=np.inf)
+    everything = group.evaluate(allowed)
+    if not np.isfinite(everything.value):
+        return
+    upper = least * (1 + slack) + 1e-6
+    found = priced_bound(
+        group,
+        everything,
+        inside,
+        allowed,
+        f_max=f_max,
+        lam_glob=problem.cost.lam_glob,
+        upper=upper,
+        prices=None,
+        iterations=25,
+    )
+    assert found.value <= least * (1 + 1e-9) + 1e-9
+    for pick, (total, tight) in values.items():
+        if tight and total < upper - 1e-9:
+            assert (found.must <= np.array(pick)).all()
+            assert not (found.never & np.array(pick)).any()
 
 
 @settings(quick, max_examples=80)

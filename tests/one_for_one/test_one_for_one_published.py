@@ -75,6 +75,8 @@ def test_compas_needs_age_group_and_priors():
     assert front[2].details["features"] == ["AgeGroup", "PriorsCount"]
     for f_max in range(2, 6):
         check(replace(problem, allocation=OneForOne(f_max=f_max)), front[f_max], classifier)
+        # as published: these two are all that is ever changed
+        assert front[f_max].objective == pytest.approx(front[2].objective, rel=1e-9)
 
 
 def test_credit_front_with_all_negatives():
@@ -83,8 +85,8 @@ def test_credit_front_with_all_negatives():
     front = pareto_f_max(problem, [1, 5, 14])
     for f_max, solution in front.items():
         check(replace(problem, allocation=OneForOne(f_max=f_max)), solution, classifier)
-    # five features are as good as all fourteen, up to a thousandth
-    assert front[5].objective <= front[14].objective * 1.001
+    # the published five features are nearly as good as all fourteen, but not quite
+    assert 1.02 < front[5].objective / front[14].objective < 1.04
     assert front[1].objective > 2 * front[5].objective
 
 

@@ -74,64 +74,70 @@ def priced_bound(
         Multipliers to start from.
     iterations : int
     """
-    undecided = np.flatnonzero(allowed & ~inside)
-    left = f_max - int(inside.sum())
+    free = allowed & ~inside
+    undecided = np.flatnonzero(free)
+    left = max(f_max - int(inside.sum()), 0)
     if prices is None:
-        share = lam_glob / np.maximum(costs.users, 1)
-        prices = costs.used * share[None, :]
-    prices = prices * (allowed & ~inside)[None, :]
-    best: PricedBound | None = None
+        prices = costs.used * (lam_glob / np.maximum(costs.users, 1))[None, :]
+    prices = prices * free[None, :]
+    best = _Step(-np.inf, prices, np.zeros(len(undecided)), np.zeros(len(undecided), dtype=bool))
     reach, stalled = 1.0, 0
     for _ in range(iterations):
         found = group.projection.project(group.rows, allowed, extra=prices)
         value, chosen = group.choose(found.cost)
         net = lam_glob - prices[:, undecided].sum(axis=0)
         opened = np.zeros(len(undecided), dtype=bool)
-        opened[np.argsort(net, kind="stable")[: max(left, 0)]] = True
+        opened[np.argsort(net, kind="stable")[:left]] = True
         opened &= net < 0
-        bound = value + lam_glob * inside.sum() + float(net[opened].sum())
-        if best is None or bound > best.value:
-            better = best is None or bound > best.value + _PROGRESS * abs(bound)
-            stalled = 0 if better else stalled + 1
-            must, never = _decided(bound, net, opened, left, upper)
-            best = PricedBound(
-                bound,
-                prices,
-                _scatter(must, undecided, allowed),
-                _scatter(never, undecided, allowed),
-                inside | _scatter(opened, undecided, allowed),
-            )
-        else:
-            stalled += 1
-        if best.value >= upper:
+        bound = value + lam_glob * int(inside.sum()) + float(net[opened].sum())
+        stalled += 1
+        if bound > best.bound:
+            if not bound <= best.bound + _PROGRESS * abs(bound):
+                stalled = 0
+            best = _Step(bound, prices, net, opened)
+        if best.bound >= upper:
             break
         if stalled >= _PATIENCE:
             reach, stalled = reach / 2, 0
         direction = np.zeros_like(prices)
         direction[chosen] = found.used[chosen]
-        direction -= _scatter(opened, undecided, allowed)[None, :]
-        direction *= (allowed & ~inside)[None, :]
+        direction[:, undecided[opened]] -= 1.0
+        direction *= free[None, :]
         length = float((direction**2).sum())
         if length == 0.0:
             break
         aim = upper if np.isfinite(upper) else bound + max(1.0, 0.5 * abs(bound))
         prices = np.maximum(0.0, prices + reach * max(aim - bound, 0.0) / length * direction)
-    assert best is not None
-    return best
+    must, never = _decided(best, left, upper)
+    return PricedBound(
+        best.bound,
+        best.prices,
+        _scatter(must, undecided, allowed),
+        _scatter(never, undecided, allowed),
+        inside | _scatter(best.opened, undecided, allowed),
+    )
 
 
-def _decided(
-    bound: float, net: NDArray[np.float64], opened: Mask, left: int, upper: float
-) -> tuple[Mask, Mask]:
+@dataclass(frozen=True, eq=False, slots=True)
+class _Step:
+    """Bound, multipliers, prices of the undecided features, and which of them are opened."""
+
+    bound: float
+    prices: NDArray[np.float64]
+    net: NDArray[np.float64]
+    opened: Mask
+
+
+def _decided(step: _Step, left: int, upper: float) -> tuple[Mask, Mask]:
     """Find features whose opposite state would lift the bound to `upper`."""
-    must, never = np.zeros_like(opened), np.zeros_like(opened)
+    must, never = np.zeros_like(step.opened), np.zeros_like(step.opened)
     if not np.isfinite(upper):
         return must, never
-    base = bound - float(net[opened].sum())
-    for j, price in enumerate(net):
-        others = np.sort(np.minimum(np.delete(net, j), 0.0))
+    base = step.bound - float(step.net[step.opened].sum())
+    for j, price in enumerate(step.net):
+        others = np.sort(np.minimum(np.delete(step.net, j), 0.0))
         must[j] = base + float(others[:left].sum()) >= upper
-        never[j] = left <= 0 or base + price + float(others[: left - 1].sum()) >= upper
+        never[j] = left == 0 or base + price + float(others[: left - 1].sum()) >= upper
     return must, never
 
 

@@ -79,12 +79,15 @@ class GroupCosts:
         self.deficit = self.projection.deficit[self.rows]
         self.cap = self.projection.cap[self.rows]
         self.helpful: Mask = np.asarray((self.cap > 0).any(axis=0))
+        self._everyone = np.arange(len(self.rows))
         self.seen: dict[int, tuple[float, Mask]] = {}
         self._cache: dict[bytes, SetCosts] = {}
         self._cached_bytes = 0
 
     def choose(self, cost: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
         """Return the sum and the positions of the cheapest `need` costs."""
+        if self.need == len(cost):
+            return float(cost.sum()), self._everyone
         chosen = np.argsort(cost, kind="stable")[: self.need]
         return float(cost[chosen].sum()), chosen
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +23,30 @@ from groupcf.solution import Progress
 PROOF_TOLERANCE = 1e-10
 """Relative improvement below which a node is not worth exploring."""
 
-SIMPLE_NODES = 1000
-"""Nodes explored with the simple bound before features are priced at the root."""
+STAGES = ((20, 1000), (150, 4000))
+"""Steps of pricing at the root, and how many nodes are then explored with the simple bound,
+before the next stage starts over with what is decided by then. After the last one, features
+are priced in every node."""
 
-REDUCED_NODES = 4000
-"""Nodes then explored with the simple bound, before features are priced in every node."""
+QUICK_NODES = 10
+"""Nodes explored before any pricing, and one more for every two instances: a step of pricing
+solves all instances anew, a node only some."""
 
-ROOT_STEPS, NODE_STEPS = 150, 12
+NODE_STEPS = 12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """A set of features decided in, and those not decided out.
 
-    `costs` belong to `allowed`, or to a larger set when `fresh` is False.
+    `costs` belong to `allowed`, or to a larger set when `fresh` is False; `fewest` is a lower
+    bound on the number of features that a solution below this node changes.
     """
 
     inside: Mask
     allowed: Mask
     bound: float
+    fewest: int
     costs: SetCosts
     fresh: bool = True
     prices: NDArray[np.float64] | None = None
@@ -88,7 +93,7 @@ class FeatureTree:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.group, self.f_max, self.lam_glob = group, f_max, lam_glob
-        self.best = np.inf
+        self.best = self._cut = np.inf
         self.features: Mask | None = None
         self.bound, self.nodes, self.complete = lower, 0, False
         self.history: list[Progress] = []
@@ -112,17 +117,20 @@ class FeatureTree:
             return
 
     def _search(self, budget: int | None) -> None:
-        allowed = self.group.helpful
-        root = Node(np.zeros_like(allowed), allowed, 0.0, self.group.evaluate(allowed))
-        self._consider(root.costs)
-        if not self._first:
-            self._eliminate(root.costs)
-        if self._explore(root, SIMPLE_NODES if budget is None else budget) or budget is not None:
+        allowed, nothing = self.group.helpful, np.zeros_like(self.group.helpful)
+        costs = self.group.evaluate(allowed)
+        root = Node(nothing, allowed, 0.0, 0, costs)
+        self._consider(costs)
+        if not self._first and np.isfinite(costs.value):
+            self._eliminate(costs)
+        quick = QUICK_NODES + len(self.group.rows) // 2
+        if self._explore(root, quick if budget is None else budget) or budget is not None:
             return
-        bound, inside, allowed, costs, prices = self._price(root, ROOT_STEPS)
-        root = Node(inside, allowed, bound, costs, True, prices)
-        if not self._explore(root, REDUCED_NODES):
-            self._explore(root, None, priced=True)
+        for steps, nodes in STAGES:
+            root = self._price(root, steps)
+            if self._explore(root, nodes):
+                return
+        self._explore(root, None, priced=True)
 
     def _explore(self, root: Node, budget: int | None, *, priced: bool = False) -> bool:
         """Explore depth first; return whether nothing is left to explore."""
@@ -132,14 +140,14 @@ class FeatureTree:
             if self._first and self.features is not None:
                 return True
             self._raise_bound(min(node.bound for node in stack))
-            if self.bound >= self._cut():
+            if self.bound >= self._cut:
                 break
             if budget is not None and nodes >= budget:
                 return False
             if self._until is not None and time.perf_counter() > self._until:
                 raise OutOfTime
             node = stack[-1]
-            if node.bound < self._cut():
+            if node.bound < self._cut:
                 nodes += 1
                 self.nodes += 1
                 children = self._expand(node, priced)
@@ -153,83 +161,77 @@ class FeatureTree:
 
     def _expand(self, node: Node, priced: bool) -> list[Node]:
         """Bound a node; return its children, the one to be explored next at the end."""
+        node = self._bound(node)
+        if priced and node.bound < self._cut and (node.costs.features & ~node.inside).any():
+            node = self._price(node, NODE_STEPS)
         inside, allowed, costs = node.inside, node.allowed, node.costs
-        if not node.fresh:
-            costs = self.group.evaluate(allowed, costs)
-            self._consider(costs)
-        bound = self._simple_bound(inside, allowed, costs)
-        prices: NDArray[np.float64] | None = None
-        if priced and bound < self._cut() and (costs.features & ~inside).any():
-            here = Node(inside, allowed, bound, costs, True, node.prices)
-            bound, inside, allowed, costs, prices = self._price(here, NODE_STEPS)
-        bound = max(bound, node.bound)
         wanted = costs.features & ~inside
-        if bound >= self._cut() or not wanted.any():
+        if node.bound >= self._cut or not wanted.any():
             return []
-        if int(inside.sum()) == self.f_max:
-            return [Node(inside, inside, bound, costs, False, prices)]
+        size = int(inside.sum())
+        if size == self.f_max:
+            return [replace(node, allowed=inside, fresh=False)]
         j = int(np.argmax(np.where(wanted, costs.users, -1)))
-        one = np.zeros_like(inside)
-        one[j] = True
+        without, within = allowed.copy(), inside.copy()
+        without[j], within[j] = False, True
         return [
-            Node(inside, allowed & ~one, bound, costs, False, prices),
-            Node(inside | one, allowed, bound, costs, True, prices),
+            replace(node, allowed=without, fresh=False),
+            replace(node, inside=within),
         ]
 
-    def _price(
-        self, node: Node, steps: int
-    ) -> tuple[float, Mask, Mask, SetCosts, NDArray[np.float64]]:
+    def _bound(self, node: Node) -> Node:
+        """Evaluate a node and bound it by the cost of all that it allows."""
+        costs = node.costs
+        if not node.fresh:
+            costs = self.group.evaluate(node.allowed, costs)
+            self._consider(costs)
+        fewest = max(node.fewest, int(node.inside.sum()))
+        bound = costs.value + self.lam_glob * fewest
+        counts = self.lam_glob > 0 or self.f_max < self.group.projection.n_features
+        if counts and bound < self._cut:
+            least = self.group.fewest(node.inside, node.allowed)
+            fewest = self.f_max + 1 if least is None else max(fewest, least)
+            bound = costs.value + self.lam_glob * fewest
+        if fewest > self.f_max:
+            bound = np.inf
+        return replace(node, costs=costs, fewest=fewest, bound=max(bound, node.bound), fresh=True)
+
+    def _price(self, node: Node, steps: int) -> Node:
         """Bound a node by pricing, and decide what the prices decide."""
-        inside, allowed, costs = node.inside, node.allowed, node.costs
         strong = priced_bound(
             self.group,
-            costs,
-            inside,
-            allowed,
+            node.costs,
+            node.inside,
+            node.allowed,
             f_max=self.f_max,
             lam_glob=self.lam_glob,
-            upper=self._cut(),
+            upper=self._cut,
             prices=node.prices,
             iterations=steps,
         )
-        bound = strong.value
-        if bound < self._cut():
-            self._consider(self.group.evaluate(strong.proposal, costs))
-            inside = inside | strong.must
-            allowed = allowed & ~strong.never
-            costs = self.group.evaluate(allowed, costs)
-            self._consider(costs)
-            bound = max(bound, self._simple_bound(inside, allowed, costs))
-        return bound, inside, allowed, costs, strong.prices
-
-    def _simple_bound(self, inside: Mask, allowed: Mask, costs: SetCosts) -> float:
-        if self.f_max >= self.group.projection.n_features and self.lam_glob == 0:
-            return costs.value
-        fewest = self.group.fewest(inside, allowed)
-        if fewest is None or fewest > self.f_max:
-            return np.inf
-        return costs.value + self.lam_glob * fewest
+        node = replace(node, bound=max(node.bound, strong.value), prices=strong.prices)
+        if node.bound >= self._cut:
+            return node
+        self._consider(self.group.evaluate(strong.proposal, node.costs))
+        inside, allowed = node.inside | strong.must, node.allowed & ~strong.never
+        return self._bound(replace(node, inside=inside, allowed=allowed, fresh=False))
 
     def _eliminate(self, costs: SetCosts) -> None:
-        """Drop features one by one, each time the one that is missed least."""
-        while True:
-            self._consider(costs)
-            current = costs.features
-            if not current.any():
-                return
-            trials = []
-            for j in np.flatnonzero(current):
-                smaller = current.copy()
-                smaller[j] = False
-                trials.append(self.group.evaluate(smaller, costs))
-            totals = [t.value + self.lam_glob * int(t.features.sum()) for t in trials]
-            total = costs.value + self.lam_glob * int(current.sum())
-            k = int(np.argmin(totals))
-            if not np.isfinite(totals[k]):
-                return
-            if int(current.sum()) <= self.f_max and totals[k] >= total:
-                return
-            costs = trials[k]
+        """Drop features one by one, those first that are missed least by themselves."""
+
+        def drop(j: int, costs: SetCosts, allowed: Mask) -> tuple[SetCosts, Mask]:
+            smaller = allowed.copy()
+            smaller[j] = False
+            return self.group.evaluate(smaller, costs), smaller
+
+        allowed = costs.features
+        used = np.flatnonzero(allowed)
+        missed = [drop(int(j), costs, allowed)[0].value for j in used]
+        for k in np.argsort(missed, kind="stable"):
+            trial, smaller = drop(int(used[k]), costs, allowed)
+            if np.isfinite(trial.value):
+                costs, allowed = trial, smaller
+                self._consider(costs)
 
     def _consider(self, costs: SetCosts) -> None:
         if np.isfinite(costs.value):
@@ -239,15 +241,11 @@ class FeatureTree:
     def _offer(self, features: Mask, value: float) -> None:
         size = int(features.sum())
         total = value + self.lam_glob * size
-        if size <= self.f_max and total < self._cut():
+        if size <= self.f_max and total < self._cut:
             self.best, self.features = total, features
+            # at or above this value nothing is of interest any more
+            self._cut = total - PROOF_TOLERANCE * max(1.0, abs(total))
             self._report()
-
-    def _cut(self) -> float:
-        """Value at or above which nothing is of interest any more."""
-        if not np.isfinite(self.best):
-            return np.inf
-        return float(self.best - PROOF_TOLERANCE * max(1.0, abs(self.best)))
 
     def _raise_bound(self, bound: float) -> None:
         bound = min(bound, self.best)
