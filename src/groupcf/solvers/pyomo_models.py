@@ -1,9 +1,11 @@
 """From a Pyomo model to a `Program`, and values back into the model.
 
-Pyomo's own interfaces are not used: its SCIP interfaces call an executable that the wheel of
-PySCIPOpt does not bring, none of its HiGHS interfaces can be stopped or isolated from
-outside, and each words statuses in its own way. The translation by
-``generate_standard_repn`` is one page and serves all solvers.
+Pyomo's own interfaces (``pyomo.contrib.solver``) are not used. To survive a crash the model
+must reach another process, and arrays travel there in milliseconds, without Pyomo being
+imported at the other end. With 30,000 variables and rows and a quadratic objective,
+translating and building for SCIP took 1.9 s of CPU time here, ``scip_direct`` 5.5 s, and
+pickling the Pyomo model there and back 2.4 s more. Besides, one form gives one set of
+statuses, a history, starts, and indicator rows.
 
 An indicator row is a constraint named in a suffix ``indicator`` of the model::
 
