@@ -11,7 +11,7 @@ rule dataset:
     conda:
         "../../envs/groupcf.yaml"
     params:
-        cache=config["data"]["cache"],
+        cache=lambda w: config["data"]["cache"],
         source=lambda w: where(w.dataset, cache=Path(config["data"]["cache"])),
         code=code(groupcf_config.DATA_CODE),
     message:

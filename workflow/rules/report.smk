@@ -9,7 +9,7 @@ rule figures:
         "../../envs/groupcf.yaml"
     params:
         study=lambda w: STUDIES[w.study],
-        records=RECORDS,
+        records=lambda w: RECORDS,
         code=code(groupcf_config.REPORT_CODE),
     message:
         "figures of {wildcards.study}"
@@ -28,7 +28,7 @@ rule summary:
         "../../envs/groupcf.yaml"
     params:
         studies=list(STUDIES),
-        records=RECORDS,
+        records=lambda w: RECORDS,
         code=code(groupcf_config.REPORT_CODE),
     message:
         "summary of all solves"
@@ -48,8 +48,8 @@ rule report:
         "../../envs/groupcf.yaml"
     params:
         studies=STUDIES,
-        records=RECORDS,
-        figures=f"{RESULTS}/figures",
+        records=lambda w: RECORDS,
+        figures=lambda w: f"{RESULTS}/figures",
         code=code(groupcf_config.REPORT_CODE),
     message:
         "report of all studies"

@@ -14,7 +14,7 @@ rule study:
     params:
         study=lambda w: STUDIES[w.study],
         options=config["solve"],
-        records=RECORDS,
+        records=lambda w: RECORDS,
         code=code(groupcf_config.SOLVE_CODE),
     message:
         "study {wildcards.study}"

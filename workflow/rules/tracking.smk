@@ -10,8 +10,8 @@ rule tracking:
         "../../envs/groupcf.yaml"
     params:
         uri=config["tracking"]["uri"],
-        results=RESULTS,
-        records=RECORDS,
+        results=lambda w: RESULTS,
+        records=lambda w: RECORDS,
         studies=list(STUDIES),
         code=code(["tracking", "records"]),
     message:

@@ -8,7 +8,7 @@ with logged(snakemake.log[0]):
     run_study(
         study,
         Path(snakemake.input.data),
-        dict(zip(study["classifiers"], map(Path, snakemake.input.classifiers))),
+        dict(zip(study["classifiers"], map(Path, snakemake.input.classifiers), strict=True)),
         Path(snakemake.params.records),
         Path(snakemake.output[0]),
         snakemake.params.options,
