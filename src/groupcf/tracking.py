@@ -213,7 +213,7 @@ def serve(uri: str, artifacts: Path, port: int) -> int:
     """Run the MLflow UI on a store until it is interrupted; return its exit code."""
     command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri]
     command += ["--default-artifact-root", artifacts.resolve().as_uri()]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true"}
     try:
         return subprocess.run(command, env=environment, check=False).returncode
