@@ -164,6 +164,33 @@ def test_a_running_projection_can_be_stopped():
     assert np.isfinite(projection.project(np.arange(4), everything).cost).all()
 
 
+def test_many_alike_features_of_equal_cost_need_no_enumeration():
+    rng = np.random.default_rng(5)
+    n = 40
+    space = FeatureSpace(tuple(Feature(f"b{j}", Kind.BINARY, categories=(0, 1)) for j in range(n)))
+    w = rng.uniform(0.9, 1.1, n)
+    problem = Problem(space, LinearScore(w, 0.0), np.zeros((3, n)), 13.7, cost=Cost(lam_ind=0.5))
+    found = GroupProjection(problem).project(np.arange(3), np.ones(n, dtype=bool))
+    fewest = int(np.argmax(np.cumsum(-np.sort(-w)) >= problem.target)) + 1
+    assert found.cost == pytest.approx(1.5 * fewest)
+    assert found.nodes < 1000
+
+
+def test_limited_effort_gives_a_lower_bound():
+    problem = replace(wide(), allocation=OneForOne(max_changed=3), cost=Cost(lam_ind=0.02))
+    projection = GroupProjection(problem)
+    rows, everything = np.arange(problem.n_instances), np.ones(18, dtype=bool)
+    exact = projection.project(rows, everything)
+    assert exact.nodes > 10 * len(rows)
+    previous = np.zeros(len(rows))
+    for effort in (1, 3, 10, 30, 10**9):
+        bound = projection.project(rows, everything, effort=effort).cost
+        assert (bound <= exact.cost * (1 + 1e-12)).all()
+        assert (bound >= previous * (1 - 1e-12)).all()
+        previous = bound
+    assert previous == pytest.approx(exact.cost)
+
+
 def test_front_ends_where_more_features_do_not_help():
     problem = replace(wide(), allocation=OneForOne(), cost=Cost())
     front = pareto_f_max(problem, range(problem.space.n_features + 1))

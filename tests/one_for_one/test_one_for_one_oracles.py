@@ -335,6 +335,41 @@ def test_pricing_bounds_and_decides_truly(problem, state, slack):
             assert not (found.never & np.array(pick)).any()
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_search_agrees_with_all_feature_sets(seed, monkeypatch):
+    # without its heuristic, the search lives on its bounds
+    monkeypatch.setattr(feature_tree.FeatureTree, "_eliminate", lambda *_: None)
+    rng = np.random.default_rng(seed)
+    n, s = 9, 12
+    space = FeatureSpace(
+        tuple(
+            Feature(f"b{j}", Kind.BINARY, categories=(0, 1))
+            if j < 3
+            else Feature(f"x{j}", Kind.NUMERICAL, 0, 1)
+            for j in range(n)
+        )
+    )
+    w = rng.normal(size=n)
+    X = np.hstack([rng.integers(0, 2, (4 * s, 3)), rng.random((4 * s, n - 3))])
+    score = LinearScore(w, -float(np.quantile(X @ w, 0.6)))
+    X = X[score.decision(X) < 0][:s]
+    for allocation, lam_glob in (
+        (OneForOne(), 0.02),
+        (OneForOne(), 0.2),
+        (OneForOne(s_star=9), 0.05),
+        (OneForOne(f_max=3), 0.0),
+        (OneForOne(f_max=4, s_star=10), 0.01),
+    ):
+        problem = Problem(space, score, X, 0.0, allocation, Cost(lam_glob=lam_glob))
+        group = GroupCosts(problem)
+        best = np.inf
+        for pick in itertools.product([False, True], repeat=n):
+            chosen = np.array(pick)
+            if chosen.sum() <= (n if allocation.f_max is None else allocation.f_max):
+                best = min(best, group.evaluate(chosen).value + lam_glob * chosen.sum())
+        check_exact(problem, best)
+
+
 @settings(quick, max_examples=80)
 @given(problem=problems(most_features=3))
 def test_walking_integers_in_steps_changes_nothing(problem, monkeypatch):

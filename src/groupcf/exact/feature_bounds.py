@@ -18,6 +18,8 @@ from groupcf.exact.feature_costs import GroupCosts, Mask, SetCosts
 
 _PATIENCE = 8
 _PROGRESS = 1e-5
+_EFFORT = 300
+"""Nodes spent on one instance for one set of multipliers; its bound then does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def priced_bound(
     best = _Step(-np.inf, prices, np.zeros(len(undecided)), np.zeros(len(undecided), dtype=bool))
     reach, stalled = 1.0, 0
     for _ in range(iterations):
-        found = group.projection.project(group.rows, allowed, extra=prices)
+        found = group.projection.project(group.rows, allowed, extra=prices, effort=_EFFORT)
         value, chosen = group.choose(found.cost)
         net = lam_glob - prices[:, undecided].sum(axis=0)
         opened = np.zeros(len(undecided), dtype=bool)

@@ -175,6 +175,7 @@ class GroupProjection:
         extra: NDArray[np.float64] | None = None,
         limit: int | None = None,
         floor: NDArray[np.float64] | None = None,
+        effort: int | None = None,
     ) -> Projected:
         """Find the cheapest change of each given instance.
 
@@ -189,6 +190,8 @@ class GroupProjection:
             Further limit on the features that one instance may change.
         floor : ndarray of shape (n,), optional
             Known lower bounds on the costs; reaching one ends an instance's search early.
+        effort : int, optional
+            Most nodes spent on one instance; beyond them its cost is a lower bound only.
 
         Raises
         ------
@@ -217,6 +220,7 @@ class GroupProjection:
             self.power,
             self.limit if limit is None else min(limit, self.limit),
             np.zeros(n) if floor is None else floor,
+            np.iinfo(np.int64).max if effort is None else effort,
             self._stop,
             cost,
             gain,

@@ -28,6 +28,9 @@ _JUMP, _RAMP_ON, _RAMP_OFF = 0, 1, 2
 _ROUNDING = 1e-12
 """Relative slack that absorbs rounding; far below the margin of a problem's target."""
 
+_TIE = 1e-11
+"""Relative difference in cost below which another point is not looked for."""
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -252,6 +255,24 @@ def _restrict(
 
 
 @njit(cache=True, nogil=True)
+def _quantum(
+    n: int, kind: Integers, base: Integers, item: Floats, costs: Floats, hi: Integers
+) -> float:
+    """Return a value of which every possible cost is a multiple; 0 if there is none."""
+    least = np.inf
+    for i in range(n):
+        if kind[i] != LISTED:
+            return 0.0
+        least = min(least, costs[base[i]] + item[i, CHARGE])
+    for i in range(n):
+        for k in range(hi[i]):
+            ratio = (costs[base[i] + k] + item[i, CHARGE]) / least
+            if abs(ratio - np.rint(ratio)) > 1e-10 * ratio:
+                return 0.0
+    return least if n > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
 def project_rows(
     rows: Integers,
     features: Integers,
@@ -268,6 +289,7 @@ def project_rows(
     power: int,
     limit: int,
     floor: Floats,
+    effort: int,
     stop: NDArray[np.uint8],
     out_cost: Floats,
     out_gain: Floats,
@@ -284,6 +306,7 @@ def project_rows(
     charge : (1, J) or (n, J) fixed charge of a used feature
     power : 1 or 2; limit : most features used by a row
     floor : (n,) known lower bound of each row's cost; a row stops when it is reached
+    effort : most nodes of a row; beyond them its cost is only a lower bound
     stop : (1,) set to 1 from another thread to give up
     out_cost, out_gain, out_level : (n,), (n, J), (n, J), filled in; cost is inf if the
         deficit cannot be made up
@@ -329,15 +352,15 @@ def project_rows(
                 lows[0, n] = 0
                 highs[0, n] = 1 if kind[j] == CONTINUOUS else count[r, j]
                 n += 1
-        best, top = np.inf, 1
+        best, cut, top, before = np.inf, np.inf, 1, nodes
         bounds[0] = 0.0
+        quantum = _quantum(n, kinds, base, item, costs, highs[0])
         while top > 0:
             if stop[0] != 0:
                 return -1
+            if nodes - before >= effort:
+                break
             top -= 1
-            cut = best
-            if best < np.inf:
-                cut -= _ROUNDING * max(1.0, best)
             if bounds[top] >= cut or floor[at] >= cut:
                 continue
             for i in range(n):
@@ -351,6 +374,8 @@ def project_rows(
                 n, kinds, base, item, gains, costs, power, deficit[r], lo, hi,
                 gain, level, ramp, slope, delta, event, order, stack,
             )  # fmt: skip
+            if quantum > 0.0 and value < np.inf:
+                value = max(value, quantum * np.ceil(value / quantum - 1e-6))
             if value >= cut:
                 continue
             if branch < 0:
@@ -362,6 +387,7 @@ def project_rows(
                             widest = i
                 if used <= limit:
                     best = value
+                    cut = best - _TIE * max(1.0, best)
                     for i in range(n):
                         best_gain[i], best_level[i] = gain[i], level[i]
                     continue
@@ -377,6 +403,8 @@ def project_rows(
             lows[top + 1, branch] = split  # the upper branch first: it soon gives a point
             top += 2
         out_cost[at] = best
+        for d in range(top):  # what is left open when the effort is spent
+            out_cost[at] = min(out_cost[at], bounds[d])
         if best < np.inf:
             for i in range(n):
                 if best_gain[i] > 0.0:
