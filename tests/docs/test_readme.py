@@ -36,5 +36,5 @@ def test_every_local_link_leads_somewhere():
 
 def test_named_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in set(re.findall(r"`?make ([a-z-]+)", README)):
+    for target in set(re.findall(r"(?:`|\$ |  )make ([a-z][a-z-]*)", README)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

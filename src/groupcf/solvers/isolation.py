@@ -175,9 +175,11 @@ class _Worker:
         code = self._process.wait()
         number = -code if code < 0 else None
         how = f"ended with exit code {code}" if number is None else f"died of {_name(number)}"
-        hint = " (often: out of memory)" if number == signal.SIGKILL else ""
         self._output.seek(0)
         lines = self._output.read().decode(errors="replace").strip().splitlines()
+        hint = " (often: out of memory)" if number == signal.SIGKILL else ""
+        if any("bad_alloc" in line or "MemoryError" in line for line in lines):
+            hint = " (out of memory)"
         last = "; last output: " + " | ".join(lines[-_TAIL:]) if lines else ""
         return WorkerDiedError(f"the solver process {how}{hint}{last}", number)
 
