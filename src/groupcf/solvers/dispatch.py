@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from groupcf.errors import (
     ConfigError,
+    GroupcfError,
     SolverCrashedError,
     SolverUnavailableError,
     UnsupportedProblemError,
@@ -289,7 +290,9 @@ def _run_apart(solver: Solver, program: Program, options: Options) -> Run:
             status=Status.NO_INCUMBENT,
             message=f"{solver.title} did not stop at its time limit and was killed",
         )
-    except (MemoryError, ImportError, OSError, RuntimeError) as error:
+    except GroupcfError:
+        raise
+    except Exception as error:  # without memory a library may raise anything (SystemError, ...)
         given = options.memory_limit_mb
         if given is None and not isinstance(error, MemoryError):
             raise
