@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from groupcf.checks import number
 from groupcf.errors import ConfigError
 from groupcf.features import FeatureSpace
 
@@ -38,9 +39,8 @@ class Cost:
         if self.gauge not in ("l2_squared", "l1"):
             raise ConfigError(f"gauge: {self.gauge!r} is none of l2_squared, l1")
         for name in ("lam_ind", "lam_glob"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ConfigError(f"{name}: {value!r} must be a finite number >= 0")
+            if number(name, getattr(self, name)) < 0:
+                raise ConfigError(f"{name}: {getattr(self, name)!r} must be a number >= 0")
 
     def distances(self, space: FeatureSpace, X0: ArrayLike, X: ArrayLike) -> NDArray[np.float64]:
         """Return the distance part by instance, shape (S,)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from groupcf.checks import instance_of
 from groupcf.classifiers import Classifier
 from groupcf.classifiers.scores import Link
 from groupcf.costs import Cost
@@ -232,6 +233,7 @@ def explain(
     """
     if not isinstance(instances, pd.DataFrame):
         raise DataError("instances: give a pandas DataFrame with the feature space's columns")
+    instance_of("space", space, FeatureSpace)
     if positive is None:
         positive = _obvious_positive(classifier)
     fitted = Classifier(classifier, space, positive, vote=vote)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcf.checks import instance_of, number, whole
 from groupcf.classifiers.scores import Score
 from groupcf.constraints import check_instances
 from groupcf.costs import Cost
@@ -38,9 +39,8 @@ class OneForOne:
 
     def __post_init__(self) -> None:
         for name in ("s_star", "f_max", "max_changed"):
-            value = getattr(self, name)
-            if value is not None and (value < 0 or value != int(value)):
-                raise ConfigError(f"{name}: {value!r} must be a whole number >= 0")
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,10 @@ class OneForMany:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        if self.max_changed is not None and (
-            self.max_changed < 0 or self.max_changed != int(self.max_changed)
-        ):
-            raise ConfigError(f"max_changed: {self.max_changed!r} must be a whole number >= 0")
-        if self.count is not None and (self.count < 1 or self.count != int(self.count)):
-            raise ConfigError(f"count: {self.count!r} must be a whole number >= 1")
+        if self.max_changed is not None:
+            whole("max_changed", self.max_changed)
+        if self.count is not None:
+            whole("count", self.count, minimum=1)
         if self.fewest == (self.count is not None):
             raise ConfigError("fewest, count: ask for the fewest, or give how many, not both")
 
@@ -106,6 +104,10 @@ class Problem:
     cost: Cost = field(default_factory=Cost)
 
     def __post_init__(self) -> None:
+        instance_of("space", self.space, FeatureSpace)
+        instance_of("allocation", self.allocation, OneForOne, OneForMany)
+        instance_of("cost", self.cost, Cost)
+        number("threshold", self.threshold)
         instances = np.ascontiguousarray(np.atleast_2d(np.asarray(self.instances, dtype=float)))
         object.__setattr__(self, "instances", instances)
         check_instances(self.space, instances)
@@ -116,8 +118,6 @@ class Problem:
                 f"the classifier reads {self.score.n_columns} columns, "
                 f"the feature space has {self.space.n_columns}"
             )
-        if not np.isfinite(self.threshold):
-            raise ConfigError(f"threshold: {self.threshold!r} is not a finite number")
         s_star = self._s_star
         if s_star is not None and s_star > len(instances):
             raise ConfigError(f"s_star: {s_star} exceeds the {len(instances)} instances")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from groupcf.checks import number, whole
 from groupcf.classifiers.scores import LinearScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
 from groupcf.problems import OneForOne, Problem
@@ -113,10 +114,9 @@ def solve(
     UnsupportedProblemError
         When no method, or not the named one, solves this problem; the message says why.
     """
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not number("time_limit", time_limit) > 0:
         raise ConfigError(f"time_limit: {time_limit!r} must be a positive number of seconds")
-    if threads < 1:
-        raise ConfigError(f"threads: {threads!r} must be at least 1")
+    whole("threads", threads, minimum=1)
     chosen = _choose(problem, method)
     solution = chosen.run(problem, solver=solver, time_limit=time_limit, threads=threads)
     why = chosen.why if method == "auto" else f"asked for by name; {chosen.why}"

@@ -102,6 +102,10 @@ def test_missing_column_and_duplicate_index(people):
         ({"bounds": {"job": (0, 1)}}, "bounds are for"),
         ({"bounds": {"age": (5, 1)}}, "exceeds upper bound"),
         ({"weights": {"age": 0.0}}, "weight must be"),
+        ({"weights": {"age": "x"}}, "weight: 'x' is not a finite number"),
+        ({"bounds": {"age": (1,)}}, "not \\(lower, upper\\)"),
+        ({"bounds": {"age": ("a", 2)}}, "bound: 'a'"),
+        ({"scaling": "zz"}, "neither 'minmax' nor 'none'"),
         ({"allowed": {"job": ["pilot"]}}, "not one of its categories"),
     ],
 )

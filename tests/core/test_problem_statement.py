@@ -41,7 +41,9 @@ def test_cost_adds_distance_individual_and_global_sparsity():
     assert Cost("l1").distances(SPACE, ROWS, moved) == pytest.approx([0.6 + 1.0, 0.2])
 
 
-@pytest.mark.parametrize("bad", [{"lam_ind": -1}, {"lam_glob": np.nan}, {"gauge": "l7"}])
+@pytest.mark.parametrize(
+    "bad", [{"lam_ind": -1}, {"lam_glob": np.nan}, {"lam_ind": "x"}, {"gauge": "l7"}]
+)
 def test_cost_refuses_nonsense_by_name(bad):
     with pytest.raises(ConfigError, match=next(iter(bad))):
         Cost(**bad)

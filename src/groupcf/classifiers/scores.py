@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from groupcf.checks import number
 from groupcf.errors import ClassifierError, ConfigError
 
 
@@ -48,7 +49,7 @@ class Link(StrEnum):
         ConfigError
             When nu is not in (0, 1), or the score has no probability.
         """
-        if not (0 < nu < 1):
+        if not 0 < number("nu", nu) < 1:
             raise ConfigError(f"nu: {nu!r} is not a probability strictly between 0 and 1")
         if self is Link.LOGISTIC:
             return math.log(nu / (1 - nu))

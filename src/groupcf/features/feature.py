@@ -174,7 +174,7 @@ class Feature:
         """
         missing = values.isna().to_numpy()
         if missing.any():
-            row = values.index[int(np.argmax(missing))]
+            row = plain(values.index[int(np.argmax(missing))])
             raise DataError(
                 f"column {self.name!r}, row {row!r}: missing value; "
                 "fill or drop it before asking for counterfactuals"
@@ -185,8 +185,8 @@ class Feature:
         if (codes < 0).any():
             at = int(np.argmax(codes < 0))
             raise DataError(
-                f"column {self.name!r}, row {values.index[at]!r}: unknown category "
-                f"{values.iloc[at]!r}; known are {list(self.categories)}"
+                f"column {self.name!r}, row {plain(values.index[at])!r}: unknown category "
+                f"{plain(values.iloc[at])!r}; known are {list(self.categories)}"
             )
         if self.kind is Kind.NOMINAL:
             return np.eye(self.width)[codes]
@@ -195,19 +195,20 @@ class Feature:
         raw = np.asarray(self._codes(), dtype=float)[codes]
         return np.asarray((raw - self.offset) / self.scale, dtype=float)[:, None]
 
+    def _cell(self, values: pd.Series, at: int) -> str:
+        row, value = plain(values.index[at]), plain(values.iloc[at])
+        return f"column {self.name!r}, row {row!r}: {value!r}"
+
     def _encode_numbers(self, values: pd.Series) -> NDArray[np.float64]:
         numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
         bad = ~np.isfinite(numbers)
         if bad.any():
             at = int(np.argmax(bad))
-            raise DataError(
-                f"column {self.name!r}, row {values.index[at]!r}: {values.iloc[at]!r} "
-                "is not a finite number"
-            )
+            raise DataError(f"{self._cell(values, at)} is not a finite number")
         if self.kind is Kind.INTEGER and (fractional := numbers != np.round(numbers)).any():
             at = int(np.argmax(fractional))
             raise DataError(
-                f"column {self.name!r}, row {values.index[at]!r}: {values.iloc[at]!r} is not "
+                f"{self._cell(values, at)} is not "
                 "an integer; declare the column numerical or round it"
             )
         return (numbers - self.offset) / self.scale

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pandas as pd
 
+from groupcf.checks import number
 from groupcf.errors import FeatureError
 from groupcf.features.feature import Feature, Kind, plain
 
@@ -34,7 +35,7 @@ def infer(
     if kind in (Kind.NUMERICAL, Kind.INTEGER):
         if not pd.api.types.is_numeric_dtype(dtype):
             raise FeatureError(f"feature {name!r}: declared {kind} but the column holds text")
-        lower, upper = bounds if bounds is not None else (float(series.min()), float(series.max()))
+        lower, upper = _bounds(name, bounds, series)
         offset, scale = (float(lower), float(upper - lower)) if scaling == "minmax" else (0.0, 1.0)
         return Feature(
             name,
@@ -77,3 +78,14 @@ def _infer_kind(series: pd.Series) -> Kind:
             return Kind.BINARY
         return Kind.INTEGER if pd.api.types.is_integer_dtype(dtype) else Kind.NUMERICAL
     return Kind.BINARY if series.nunique() == 2 else Kind.NOMINAL
+
+
+def _bounds(
+    name: str, bounds: tuple[float, float] | None, series: pd.Series
+) -> tuple[float, float]:
+    if bounds is None:
+        return float(series.min()), float(series.max())
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise FeatureError(f"feature {name!r}: bounds {bounds!r} are not (lower, upper)")
+    low, high = (number(f"feature {name!r}: bound", b, FeatureError) for b in bounds)
+    return low, high

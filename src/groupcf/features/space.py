@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from groupcf.checks import number
 from groupcf.errors import DataError, FeatureError
-from groupcf.features.feature import Direction, Feature, Kind
+from groupcf.features.feature import Direction, Feature, Kind, plain
 from groupcf.features.inference import infer
 
 CHANGE_TOLERANCE = 1e-9
@@ -90,6 +91,12 @@ class FeatureSpace:
         FeatureError
             When an override names no column or contradicts the data.
         """
+        if not isinstance(frame, pd.DataFrame):
+            raise DataError(
+                "the table is no pandas DataFrame; a feature space is inferred from one"
+            )
+        if scaling not in ("minmax", "none"):
+            raise FeatureError(f"scaling: {scaling!r} is neither 'minmax' nor 'none'")
         if len(frame) == 0:
             raise DataError("the table has no rows; a feature space is inferred from data")
         if not frame.columns.is_unique:
@@ -122,7 +129,7 @@ class FeatureSpace:
         for column in frame.columns:
             series = frame[column]
             if series.isna().any():
-                row = series.index[int(np.argmax(series.isna().to_numpy()))]
+                row = plain(series.index[int(np.argmax(series.isna().to_numpy()))])
                 raise DataError(f"column {column!r}, row {row!r}: missing value; fill or drop it")
             order = None if orders is None else orders.get(column)
             kind = None if kinds is None else kinds.get(column)
@@ -137,7 +144,11 @@ class FeatureSpace:
                     feature,
                     actionable=column not in named["frozen"],
                     direction=direction,
-                    weight=float((weights or {}).get(column, 1.0)),
+                    weight=number(
+                        f"feature {column!r}: weight",
+                        (weights or {}).get(column, 1.0),
+                        FeatureError,
+                    ),
                     allowed=None if allowed is None else _tuple(allowed.get(column)),
                 )
             )
@@ -244,7 +255,7 @@ class FeatureSpace:
                 f"missing columns {missing}; the table has {[str(c) for c in frame.columns]}"
             )
         if not frame.index.is_unique:
-            label = frame.index[frame.index.duplicated()][0]
+            label = plain(frame.index[frame.index.duplicated()][0])
             raise DataError(
                 f"row label {label!r} occurs more than once; use frame.reset_index(drop=True)"
             )
