@@ -151,7 +151,8 @@ def fingerprint(*packages: str) -> str:
     out = hashlib.sha256()
     for package in sorted(packages):
         path = base / package
-        files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+        inside = (f for f in path.rglob("*") if f.suffix in (".py", ".j2", ".css", ".js"))
+        files = sorted(inside) if path.is_dir() else [path.with_suffix(".py")]
         for file in files:
             out.update(str(file.relative_to(base)).encode())
             out.update(file.read_bytes())
