@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from groupcf.errors import DataError
 from groupcf.features import CHANGE_TOLERANCE, Feature, FeatureSpace, Kind
+from groupcf.features.feature import plain
 
 
 def check_instances(space: FeatureSpace, X0: NDArray[np.float64]) -> None:
@@ -44,7 +45,11 @@ def check_instances(space: FeatureSpace, X0: NDArray[np.float64]) -> None:
             bad = ((values < lo - slack) | (values > hi + slack))[:, 0]
             what = f"is outside [{f.lower}, {f.upper}]; widen the feature's bounds"
         if bad.any():
-            raise DataError(f"instance {int(np.argmax(bad))}, feature {f.name!r}: {what}")
+            at = int(np.argmax(bad))
+            shown = f.decode(values[at : at + 1]).iloc[0] if f.width == 1 else values[at].tolist()
+            raise DataError(
+                f"instance {at} (counted from 0), feature {f.name!r}: {plain(shown)!r} {what}"
+            )
 
 
 def encoded_bounds(feature: Feature) -> tuple[float, float]:

@@ -75,9 +75,9 @@ class Explanation:
         return self.solution.why
 
     @property
-    def verified(self) -> bool:
-        """Whether every independent check holds."""
-        return self.verification.ok
+    def verified(self) -> bool | None:
+        """Whether every independent check holds; None when there is nothing to verify."""
+        return self.verification.ok if self.status.has_incumbent else None
 
     def counterfactuals(self) -> pd.DataFrame:
         """Return one row per (instance, counterfactual) in the user's columns and values.
@@ -142,11 +142,12 @@ class Explanation:
         )
         rows = []
         for i, label in enumerate(after.index):
-            before = self.instances.loc[label]
             for j in np.flatnonzero(changed[i]):
                 name = self.problem.space.names[j]
-                rows.append((label, name, before[name], after.iloc[i][name]))
-        return pd.DataFrame(rows, columns=["instance", "feature", "from", "to"])
+                rows.append((label, name, self.instances.loc[label, name], after[name].iloc[i]))
+        # object columns: an integer stays one beside a feature with fractions
+        names = ["instance", "feature", "from", "to"]
+        return pd.DataFrame(rows, columns=names, dtype=object)
 
     def summary(self) -> str:
         """Return the answer and its certificate in a few lines of text."""
@@ -158,12 +159,13 @@ class Explanation:
             lines.append(f"objective {s.objective:.6g}, lower bound {bound}, gap {gap}")
         if s.message:
             lines.append(s.message)
-        checks = self.verification
-        lines.append(
-            "verified against the original classifier"
-            if checks.ok
-            else "NOT verified: " + "; ".join(f"{c.name} ({c.detail})" for c in checks.failed)
-        )
+        failed = "; ".join(f"{c.name} ({c.detail})" for c in self.verification.failed)
+        if failed:
+            lines.append(f"NOT verified: {failed}")
+        elif self.verified:
+            lines.append("verified against the original classifier")
+        else:
+            lines.append("no counterfactuals, nothing to verify")
         return "\n".join(lines)
 
     def plot(self) -> Figure:

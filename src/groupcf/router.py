@@ -59,6 +59,12 @@ def _reference_one_for_one(problem: Problem, **options: Any) -> Solution:
     return solve_reference(problem, **options)
 
 
+SOLVERS = ("auto", "highs", "scip", "cpsat", "gurobi")
+"""Solvers that may be named for the reference formulations."""
+
+LONGEST = 1e6
+"""Seconds that stand for any longer time limit: timers of the system end not far above."""
+
 METHODS: tuple[Method, ...] = (
     Method(
         "feature search",
@@ -117,6 +123,10 @@ def solve(
     if time_limit is not None and not number("time_limit", time_limit) > 0:
         raise ConfigError(f"time_limit: {time_limit!r} must be a positive number of seconds")
     whole("threads", threads, minimum=1)
+    if solver not in SOLVERS:
+        raise ConfigError(f"solver: {solver!r} is none of {', '.join(SOLVERS)}")
+    if time_limit is not None:
+        time_limit = min(time_limit, LONGEST)
     chosen = _choose(problem, method)
     solution = chosen.run(problem, solver=solver, time_limit=time_limit, threads=threads)
     why = chosen.why if method == "auto" else f"asked for by name; {chosen.why}"
@@ -128,8 +138,11 @@ def _choose(problem: Problem, method: str) -> Method:
         able = candidates(problem)
         if able:
             return able[0]
-        reasons = "; ".join(f"{m.name}: {m.refuses(problem)}" for m in METHODS)
-        raise UnsupportedProblemError(f"no method solves this problem ({reasons})")
+        raise UnsupportedProblemError(
+            f"no method solves {type(problem.allocation).__name__} with a "
+            f"{type(problem.score).__name__} in this version; OneForOne with a linear score "
+            "(logistic regression, linear support vector machine) is what can be asked for"
+        )
     named = {m.name: m for m in METHODS}
     if method not in named:
         raise ConfigError(f"method: {method!r} is none of auto, {', '.join(named)}")

@@ -120,6 +120,8 @@ def test_all_frozen_is_an_outcome_with_a_reason(model, denied):
     result = explain(model, denied, space, positive="granted")
     assert result.status is Status.INFEASIBLE
     assert result.solution.message
+    assert result.verified is None
+    assert "nothing to verify" in result.summary()
     with pytest.raises(DataError, match="infeasible"):
         result.frame()
 
@@ -156,7 +158,8 @@ def test_a_margin_classifier_needs_no_probability(space, denied):
         ({"cost": 3}, ConfigError, "cost: expected Cost, not int"),
         ({"allocation": "each"}, ConfigError, "allocation: expected OneForOne"),
         ({"method": "magic"}, ConfigError, "magic"),
-        ({"allocation": OneForMany()}, UnsupportedProblemError, "no method solves"),
+        ({"allocation": OneForMany()}, UnsupportedProblemError, "no method solves OneForMany"),
+        ({"solver": "magic"}, ConfigError, "magic"),
         ({"allocation": OneForOne(s_star=99)}, ConfigError, "s_star"),
     ],
 )

@@ -105,6 +105,8 @@ def test_missing_column_and_duplicate_index(people):
         ({"weights": {"age": "x"}}, "weight: 'x' is not a finite number"),
         ({"bounds": {"age": (1,)}}, "not \\(lower, upper\\)"),
         ({"bounds": {"age": ("a", 2)}}, "bound: 'a'"),
+        ({"orders": {"job": ["clerk"]}}, "orders leaves out"),
+        ({"allowed": {"age": ["old"]}}, "allowed value: 'old'"),
         ({"scaling": "zz"}, "neither 'minmax' nor 'none'"),
         ({"allowed": {"job": ["pilot"]}}, "not one of its categories"),
     ],

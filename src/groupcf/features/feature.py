@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from groupcf.checks import number
 from groupcf.errors import DataError, FeatureError
 
 Direction = Literal["any", "increasing", "decreasing"]
@@ -115,6 +116,9 @@ class Feature:
             fail("categories of a nominal feature have no order; use allowed= instead")
         if not (np.isfinite(self.weight) and self.weight > 0):
             fail("weight must be a positive number")
+        if self.allowed is not None and not n:
+            for value in self.allowed:
+                number(f"feature {self.name!r}: allowed value", value, FeatureError)
         if self.allowed is not None and n:
             for value in self.allowed:
                 if value not in self.categories:

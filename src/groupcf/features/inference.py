@@ -49,6 +49,9 @@ def infer(
         raise FeatureError(f"feature {name!r}: bounds are for numerical and integer features")
     if order is not None:
         categories = tuple(order)
+        beyond = [plain(v) for v in series.unique() if v not in categories]
+        if beyond:
+            raise FeatureError(f"feature {name!r}: orders leaves out the categories {beyond}")
     elif isinstance(dtype, pd.CategoricalDtype):
         categories = tuple(dtype.categories)
     else:

@@ -254,6 +254,9 @@ class FeatureSpace:
             raise DataError(
                 f"missing columns {missing}; the table has {[str(c) for c in frame.columns]}"
             )
+        if not frame.columns.is_unique:
+            repeated = sorted(map(str, frame.columns[frame.columns.duplicated()]))
+            raise DataError(f"column names repeat: {repeated}")
         if not frame.index.is_unique:
             label = plain(frame.index[frame.index.duplicated()][0])
             raise DataError(

@@ -34,8 +34,11 @@ def run(cores: int, configfile: Path, more: tuple[str, ...] = ()) -> int:
     A lock that an interrupted run left behind is removed; one that a living run holds is
     respected.
     """
+    schema = read_yaml(Path("workflow/schemas/config.schema.yaml"))
     config = read_yaml(configfile)
-    validate(config, read_yaml(Path("workflow/schemas/config.schema.yaml")), str(configfile))
+    # the Snakefile reads the full configuration first, whatever is laid over it
+    for path in dict.fromkeys([Path("config/config.yaml"), configfile]):
+        validate(read_yaml(path), schema, str(path))
     studies = load_studies(config)
     results = Path(config["results"])
     results.mkdir(parents=True, exist_ok=True)
@@ -53,6 +56,11 @@ def run(cores: int, configfile: Path, more: tuple[str, ...] = ()) -> int:
             [*base, "--unlock", "--cores", "1", "--quiet", "all"], capture_output=True, check=False
         )
         code = subprocess.run([*base, "--cores", str(cores), *more], check=False).returncode
+        if code:
+            click.echo(
+                f"\nthe run did not complete (exit code {code}); it goes on where it was when "
+                "started again. At hand so far:"
+            )
         if not {"-n", "--dry-run", "--dryrun"} & set(more):
             click.echo("\n" + closing_message(results / "records", list(studies), results))
         return code
