@@ -12,7 +12,6 @@ from groupcf.classifiers import Classifier, train
 from groupcf.costs import Cost
 from groupcf.datasets import load, train_test_rows
 from groupcf.exact.feature_search import pareto_f_max, solve_one_for_one
-from groupcf.features import Kind
 from groupcf.formulations.one_for_one import solve_reference
 from groupcf.problems import OneForOne, Problem
 from groupcf.solution import Status
@@ -97,11 +96,6 @@ def test_compas_needs_age_group_and_priors():
 def test_credit_front_uses_at_most_five_features():
     classifier, group, problem = negatives("credit")
     assert len(group) > 2800
-    space = problem.space
-    for name in space.names:
-        if name.startswith(("Months", "Total")):  # counts: whole numbers, as published
-            space = space.with_feature(name, kind=Kind.INTEGER)
-    problem = replace(problem, space=space)
     front = pareto_f_max(problem, [1, 5, 14])
     for f_max, solution in front.items():
         check(replace(problem, allocation=OneForOne(f_max=f_max)), solution, classifier)

@@ -84,6 +84,11 @@ def _numerical(name: str, column: pd.Series) -> Feature:
     return Feature(name, Kind.NUMERICAL, low, high, offset=low, scale=high - low)
 
 
+def _count(name: str, column: pd.Series) -> Feature:
+    """Whole numbers: only so do the published five features suffice for all of credit."""
+    return replace(_numerical(name, column), kind=Kind.INTEGER)
+
+
 def _ordinal(name: str, codes: dict[Any, float]) -> Feature:
     values = tuple(codes.values())
     return Feature(
@@ -133,7 +138,7 @@ def _compas(cache: Path | None) -> TabularData:
             _nominal("Race", frame["Race"]),
             _ordinal("AgeGroup", {"Less25": 1.0, "25-45": 2.0, "More45": 3.0}),
             _binary("Sex"),
-            _numerical("PriorsCount", frame["PriorsCount"]),
+            _count("PriorsCount", frame["PriorsCount"]),
             _binary("ChargeDegree"),
         )
     )
@@ -151,7 +156,8 @@ def _credit(cache: Path | None) -> TabularData:
         elif name in ("AgeGroup", "EducationLevel"):
             features.append(_levels(name, frame[name]))
         else:
-            features.append(_numerical(name, frame[name]))
+            counted = name.startswith(("Months", "Total"))
+            features.append((_count if counted else _numerical)(name, frame[name]))
     return TabularData("credit", "published", frame, target, FeatureSpace(tuple(features)), place)
 
 
@@ -184,7 +190,7 @@ def _students(variant: str, cache: Path | None) -> TabularData:
         elif name in _STUDENT_BINARIES:
             features.append(_binary(name, *_STUDENT_BINARIES[name]))
         elif name in _STUDENT_NUMBERS:
-            features.append(_numerical(name, frame[name]))
+            features.append(_count(name, frame[name]))
         else:
             features.append(_levels(name, frame[name]))
     space = FeatureSpace(tuple(features))
