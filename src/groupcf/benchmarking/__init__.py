@@ -1,1 +1,1 @@
-"""groupcf.benchmarking."""
+"""Efficiency targets in benchmarking (models.md section 6); nothing of it is in this version."""

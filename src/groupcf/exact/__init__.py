@@ -1,1 +1,1 @@
-"""groupcf.exact."""
+"""Exact methods that use a problem's structure (one file a method)."""

@@ -1,1 +1,1 @@
-"""groupcf.pipeline."""
+"""What the rules of the workflow call: data, training, solving, reporting."""
