@@ -112,6 +112,8 @@ class Run:
     nodes : int
     history : list of (seconds, incumbent or None, bound or None)
     message : str
+    pool : list of ndarray of shape (n,)
+        Feasible points met on the way, the best first, where the solver gives them.
     """
 
     status: Status | None
@@ -121,6 +123,7 @@ class Run:
     nodes: int = 0
     history: list[tuple[float, float | None, float | None]] = field(default_factory=list)
     message: str = ""
+    pool: list[NDArray[np.float64]] = field(default_factory=list)
 
 
 class Solver(ABC):

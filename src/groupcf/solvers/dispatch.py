@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groupcf.errors import (
     ConfigError,
     GroupcfError,
@@ -34,6 +37,7 @@ SOLVERS: Mapping[str, Solver] = {s.name: s for s in (Highs(), Scip(), CpSat(), G
 
 _AUTO = ("highs", "scip", "gurobi")
 _GRACE = 20.0
+_POOL = 20
 _INTERRUPTS = {2, 15}  # SIGINT, SIGTERM: sent by someone, not by a fault
 
 
@@ -52,12 +56,15 @@ class SolveResult(Outcome):
         Nodes of the search tree.
     values : mapping of str to float
         Values by name of variable; empty without an incumbent. Integer variables are rounded.
+    pool : tuple of mappings of str to float
+        Feasible points met on the way, the best first (HiGHS, SCIP, Gurobi).
     """
 
     solver: str = ""
     version: str = ""
     nodes: int = 0
     values: Mapping[str, float] = field(default_factory=dict)
+    pool: tuple[Mapping[str, float], ...] = ()
 
     @property
     def gap(self) -> float | None:
@@ -246,6 +253,11 @@ def solve(
     if run.x is not None:
         translation.load(run.x)
     seconds = time.perf_counter() - start
+
+    def named(x: NDArray[np.float64]) -> dict[str, float]:
+        rounded = np.where(program.integer, np.round(x), x)
+        return dict(zip(program.names, rounded.tolist(), strict=True))
+
     return SolveResult(
         status=run.status,
         objective=run.objective,
@@ -259,7 +271,8 @@ def solve(
         solver=chosen.name,
         version=chosen.version(),
         nodes=run.nodes,
-        values={} if run.x is None else dict(zip(program.names, run.x.tolist(), strict=True)),
+        values={} if run.x is None else named(run.x),
+        pool=tuple(named(x) for x in run.pool[:_POOL]),
     )
 
 

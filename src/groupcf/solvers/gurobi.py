@@ -221,4 +221,13 @@ def _read(
         nodes=int(model.NodeCount),
         history=history,
         message="" if status == Status.OPTIMAL else f"Gurobi stopped with its status {code}",
+        pool=_pool(model, x) if found and mip else [],
     )
+
+
+def _pool(model: Any, x: Any) -> list[NDArray[np.float64]]:
+    points = []
+    for k in range(min(model.SolCount, 20)):
+        model.Params.SolutionNumber = k
+        points.append(np.asarray(x.Xn, dtype=np.float64))
+    return points

@@ -248,8 +248,18 @@ class HighsLP:
             triangle.data,
         )
 
-    def watch(self, record: Record) -> None:
-        """Call `record` with seconds, incumbent and bound during a mixed-integer search."""
+    def watch(self, record: Record) -> list[NDArray[np.float64]]:
+        """Call `record` with seconds, incumbent and bound during a mixed-integer search.
+
+        Returns
+        -------
+        list of ndarray of shape (n,)
+            Filled with the incumbents, each better than the one before.
+        """
+        met: list[NDArray[np.float64]] = []
+
+        def keep(event: Any) -> None:
+            met.append(np.array(event.data_out.mip_solution))
 
         def note(event: Any) -> None:
             out = event.data_out
@@ -260,7 +270,9 @@ class HighsLP:
             )
 
         self._h.cbMipImprovingSolution.subscribe(note)
+        self._h.cbMipImprovingSolution.subscribe(keep)
         self._h.cbMipLogging.subscribe(note)
+        return met
 
     def log_to(self, path: str) -> None:
         """Write the log of HiGHS to a file."""
@@ -447,8 +459,9 @@ class Highs(Solver):
         if program.quadratic is not None:
             lp.set_quadratic(program.quadratic)
         history: list[tuple[float, float | None, float | None]] = []
+        met: list[NDArray[np.float64]] = []
         if program.integer.any():
-            lp.watch(recorder(history))
+            met = lp.watch(recorder(history))
         if options.log is not None:
             lp.log_to(options.log)
         found = lp.solve(options.time_limit, options.hint)
@@ -461,6 +474,7 @@ class Highs(Solver):
             nodes=found.nodes,
             history=history,
             message=found.message,
+            pool=met[::-1],
         )
 
 

@@ -211,4 +211,5 @@ def _read(
         nodes=int(model.getNTotalNodes()),
         history=history,
         message="" if status == Status.OPTIMAL else f"SCIP stopped at its {word}",
+        pool=[np.array([sol[v] for v in variables]) for sol in model.getSols()[:20]],
     )
