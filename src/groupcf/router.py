@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from groupcf.checks import number, whole
 from groupcf.classifiers.scores import LinearScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
-from groupcf.problems import OneForOne, Problem
+from groupcf.problems import OneForMany, OneForOne, Problem
 from groupcf.solution import Solution
 
 
@@ -59,6 +59,29 @@ def _reference_one_for_one(problem: Problem, **options: Any) -> Solution:
     return solve_reference(problem, **options)
 
 
+def _sparse_one_for_many(problem: Problem) -> str | None:
+    allocation = problem.allocation
+    if not isinstance(allocation, OneForMany) or not allocation.fewest:
+        return "it is for OneForMany(fewest=True)"
+    for feature in problem.space.features:
+        if not feature.discrete:
+            return (
+                f"feature {feature.name!r} is continuous and sparse one-for-many needs discrete "
+                "features: put it in bins, or give allowed= values"
+            )
+    return None
+
+
+def _sparse(method: str) -> Callable[..., Solution]:
+    def run(problem: Problem, **options: Any) -> Solution:
+        from groupcf.exact.sparse_one_for_many import Method as Sparse
+        from groupcf.exact.sparse_one_for_many import solve_sparse
+
+        return solve_sparse(problem, method=cast(Sparse, method), **options)
+
+    return run
+
+
 SOLVERS = ("auto", "highs", "scip", "cpsat", "gurobi")
 """Solvers that may be named for the reference formulations."""
 
@@ -77,6 +100,31 @@ METHODS: tuple[Method, ...] = (
         _linear_one_for_one,
         "the mixed-integer formulation, solved by a general solver",
         _reference_one_for_one,
+    ),
+    Method(
+        "pattern pricing with proof",
+        _sparse_one_for_many,
+        "discrete features: clusters are patterns, which column generation prices by search; "
+        "the cover over all clusters in the gap is the optimum",
+        _sparse("exact"),
+    ),
+    Method(
+        "column generation with pattern pricing",
+        _sparse_one_for_many,
+        "column generation priced by pattern search; the cover over the generated clusters",
+        _sparse("pattern"),
+    ),
+    Method(
+        "column generation with MIP pricing",
+        _sparse_one_for_many,
+        "the published column generation, priced by a mixed-integer model",
+        _sparse("mip_pricing"),
+    ),
+    Method(
+        "plain MILP",
+        _sparse_one_for_many,
+        "the mixed-integer formulation of the whole problem, solved by a general solver",
+        _sparse("milp"),
     ),
 )
 
@@ -138,10 +186,11 @@ def _choose(problem: Problem, method: str) -> Method:
         able = candidates(problem)
         if able:
             return able[0]
+        reasons = {r for m in METHODS if (r := m.refuses(problem)) is not None}
+        closer = sorted(r for r in reasons if not r.startswith("it is for"))
         raise UnsupportedProblemError(
-            f"no method solves {type(problem.allocation).__name__} with a "
-            f"{type(problem.score).__name__} in this version; OneForOne with a linear score "
-            "(logistic regression, linear support vector machine) is what can be asked for"
+            f"no method solves {_stated(problem)} in this version: "
+            + "; ".join(closer or sorted(reasons))
         )
     named = {m.name: m for m in METHODS}
     if method not in named:
@@ -150,3 +199,7 @@ def _choose(problem: Problem, method: str) -> Method:
     if reason is not None:
         raise UnsupportedProblemError(f"{method} cannot solve this problem: {reason}")
     return named[method]
+
+
+def _stated(problem: Problem) -> str:
+    return f"{problem.allocation} with a {type(problem.score).__name__}"
