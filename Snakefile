@@ -29,6 +29,8 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     variant="[a-z]+",
     classifier="[a-z_]+",
+    share="[0-9]+",
+    order="[0-9]+",
 
 
 include: "workflow/rules/common.smk"

@@ -91,7 +91,7 @@ def test_missing_and_broken_files_are_named(tmp_path):
         read_yaml(tmp_path / "bad.yaml")
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "smoke.yaml"])
+@pytest.mark.parametrize("name", ["config.yaml", "smoke.yaml", "timing.yaml"])
 def test_the_shipped_configurations_are_valid(name):
     config = read_yaml(ROOT / "config" / name)
     validate(config, read_yaml(ROOT / "workflow/schemas/config.schema.yaml"), name)

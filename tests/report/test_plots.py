@@ -123,7 +123,7 @@ def test_feature_use_shows_counts_and_one_label_for_a_run_of_infeasible_values()
     use = FeatureUse(
         "f_max", [1, 2, 3, 4], ["a", "b", "c"],
         [None, None, {"a": 10}, {"a": 9, "b": 2}],
-        ["infeasible", "infeasible", "optimal", "optimal"], 10,
+        ["infeasible", "infeasible", "optimal", "optimal"], [10] * 4,
     )  # fmt: skip
     ax = plot_feature_use(use, title="t")
     assert sorted(t.get_text() for t in ax.texts) == ["10", "2", "9", "infeasible"]
@@ -136,7 +136,7 @@ def test_feature_use_shows_counts_and_one_label_for_a_run_of_infeasible_values()
 @pytest.mark.parametrize(("k", "m", "n"), [(13, 13, 286), (30, 30, 2880), (4, 5, 10)])
 def test_feature_use_is_legible(k: int, m: int, n: int) -> None:
     counts = [None, *(dict.fromkeys(names(m)[: min(j + 1, 14)], n) for j in range(k - 1))]
-    use = FeatureUse("f_max", range(1, k + 1), names(m), counts, ["infeasible"] * k, n)
+    use = FeatureUse("f_max", range(1, k + 1), names(m), counts, ["infeasible"] * k, [n] * k)
     ax = plot_feature_use(use, title="Student performance, logistic regression")
     renderer = drawn(ax)
     assert not overlapping(list(ax.texts), renderer)

@@ -1,6 +1,7 @@
 rule figures:
     input:
         f"{RESULTS}/studies/{{study}}.json",
+        drawn_with,
     output:
         f"{RESULTS}/figures/{{study}}/figures.json",
     log:

@@ -2,6 +2,7 @@ rule study:
     input:
         data=study_data,
         classifiers=study_classifiers,
+        cells=study_cells,
     output:
         f"{RESULTS}/studies/{{study}}.json",
     log:
@@ -10,13 +11,37 @@ rule study:
         "logs/study/{study}.tsv"
     conda:
         "../../envs/groupcf.yaml"
-    threads: config["solve"]["threads"]
+    threads: study_threads
     params:
         study=lambda w: STUDIES[w.study],
-        options=config["solve"],
+        options=lambda w: groupcf_config.solve_options(config, STUDIES[w.study]),
         records=lambda w: RECORDS,
         code=code(groupcf_config.SOLVE_CODE),
     message:
         "study {wildcards.study}"
+    script:
+        "../scripts/study.py"
+
+
+rule cell:
+    input:
+        data=study_data,
+        classifiers=study_classifiers,
+    output:
+        f"{RESULTS}/cells/{{study}}/{{order}}.json",
+    log:
+        "logs/cell/{study}-{order}.log",
+    benchmark:
+        "logs/cell/{study}-{order}.tsv"
+    conda:
+        "../../envs/groupcf.yaml"
+    threads: study_threads
+    params:
+        study=lambda w: STUDIES[w.study],
+        options=lambda w: groupcf_config.solve_options(config, STUDIES[w.study]),
+        records=lambda w: RECORDS,
+        code=code(groupcf_config.SOLVE_CODE),
+    message:
+        "study {wildcards.study}, solve {wildcards.order}"
     script:
         "../scripts/study.py"

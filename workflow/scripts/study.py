@@ -12,4 +12,5 @@ with logged(snakemake.log[0]):
         Path(snakemake.params.records),
         Path(snakemake.output[0]),
         snakemake.params.options,
+        only=int(order) if (order := snakemake.wildcards.get("order")) else None,
     )

@@ -45,15 +45,20 @@ def _network(options: Options) -> Any:
     return MLPClassifier(**{"hidden_layer_sizes": (7, 7), "max_iter": 5000} | options)
 
 
+def _deep_network(options: Options) -> Any:
+    return _network({"hidden_layer_sizes": (20,) * 5} | options)
+
+
 CONFIGURATIONS: dict[str, Callable[[Options], Any]] = {
     "logistic": _logistic,
     "linear_svm": _linear_svm,
     "random_forest": _random_forest,
     "xgboost": _xgboost,
     "network": _network,
+    "deep_network": _deep_network,
 }
 """Classifiers of the studies: logistic regression with liblinear and C = 10, forests of 100
-trees of depth 3, networks with two hidden layers of 7 unless told otherwise."""
+trees of depth 3, networks with two hidden layers of 7 or, deep, with five of 20."""
 
 
 def train(
@@ -63,7 +68,7 @@ def train(
 
     Parameters
     ----------
-    name : {"logistic", "linear_svm", "random_forest", "xgboost", "network"}
+    name : {"logistic", "linear_svm", "random_forest", "xgboost", "network", "deep_network"}
     X : array or DataFrame of shape (S, D)
         Encoded rows, ``space.encode(frame)``, or a table of numbers in the user's columns.
     y : array of shape (S,)

@@ -14,6 +14,11 @@ import yaml
 from groupcf.errors import ConfigError
 
 SCHEMAS = Path("workflow/schemas")
+TEST_SHARE = 0.33
+"""Share of test rows in the published one-for-one studies."""
+GROUPS = ("predicted_negative", "test_rows")
+"""Groups of instances that need no list: all rows that the classifier rejects, and the test
+rows as they come."""
 
 
 def canonical(value: Any) -> str:
@@ -92,13 +97,19 @@ def load_studies(config: Mapping[str, Any], root: Path = Path()) -> dict[str, di
 
 
 def _completed(study: dict[str, Any], groups: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    out = {"variant": "published", "allocation": {}, "cost": {}, "nu": 0.5} | study
+    out = {
+        "variant": "published",
+        "test_share": TEST_SHARE,
+        "allocation": {},
+        "cost": {},
+        "nu": 0.5,
+    } | study
     group = out["instances"]
-    if isinstance(group, str) and group != "predicted_negative":
+    if isinstance(group, str) and group not in GROUPS:
         if group not in groups:
             raise ConfigError(
                 f"{origin}, study {study['id']}, key instances: {group!r} is none of "
-                f"predicted_negative, {', '.join(groups)}"
+                f"{', '.join([*GROUPS, *groups])}"
             )
         if groups[group]["dataset"] != out["dataset"]:
             raise ConfigError(
@@ -112,7 +123,7 @@ def _completed(study: dict[str, Any], groups: Mapping[str, Any], origin: str) ->
 
 
 def solves(study: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parameters of each solve of a study: classifiers x swept values."""
+    """Yield the parameters of each solve of a study: classifiers x swept values x methods."""
     sweep = study.get("sweep", {})
     names = list(sweep)
     for classifier in study["classifiers"]:
@@ -123,7 +134,9 @@ def solves(study: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 **study["allocation"],
                 **dict(zip(names, values, strict=True)),
             }
-            yield {"classifier": classifier, "parameters": parameters}
+            for method in study.get("methods", [None]):
+                named = {} if method is None else {"method": method}
+                yield {"classifier": classifier, "parameters": parameters | named}
 
 
 def published_value(study: Mapping[str, Any], solve: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -139,6 +152,17 @@ def published_value(study: Mapping[str, Any], solve: Mapping[str, Any]) -> dict[
 def data_key(study: Mapping[str, Any]) -> str:
     """Return the file stem of a study's data set."""
     return f"{study['dataset']}-{study['variant']}"
+
+
+def training_key(study: Mapping[str, Any], classifier: str) -> str:
+    """Return the file stem of a study's classifier: its data, share of test rows, and name."""
+    return f"{data_key(study)}-{round(100 * study['test_share'])}-{classifier}"
+
+
+def solve_options(config: Mapping[str, Any], study: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a study's solves; timed ones have a limit of their own."""
+    limit = config["timing" if study.get("timed") else "solve"]["time_limit"]
+    return dict(config["solve"]) | {"time_limit": limit}
 
 
 def fingerprint(*packages: str) -> str:

@@ -14,8 +14,10 @@ from groupcf.datasets.sources import write_atomically
 def make_figures(study: Mapping[str, Any], records_dir: Path, out: Path) -> None:
     """Draw a study's figures as PNG and SVG, and list them in ``out`` (figures.json)."""
     from groupcf.report.figures import draw, save
+    from groupcf.report.parameters import drawn_with
 
-    found = [r for r in records.load_records(records_dir) if r.study == study["id"]]
+    wanted = [study["id"], *drawn_with(study)]
+    found = [r for r in records.load_records(records_dir) if r.study in wanted]
     listed = []
     for name, figure in draw(study, found).items():
         save(figure, out.parent / name)

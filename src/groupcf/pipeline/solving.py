@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +35,9 @@ from groupcf.pipeline.studies import Answer, runner
 from groupcf.pipeline.training import read_classifier
 
 log = logging.getLogger("groupcf")
+
+_WITHOUT_EFFECT = ("title", "figure", "sweep", "chapter", "methods", "published", "note")
+"""Keys of a study that do not change what one of its solves finds."""
 
 PACKAGES = (
     "groupcf",
@@ -56,8 +60,10 @@ def run_study(
     records_dir: Path,
     index: Path,
     options: Mapping[str, Any],
+    *,
+    only: int | None = None,
 ) -> None:
-    """Run all solves of a study and write the index of their records.
+    """Run all solves of a study, or one of them, and write the index of their records.
 
     Parameters
     ----------
@@ -73,6 +79,8 @@ def run_study(
         JSON file to write at the end: the keys of this study's records, in order.
     options : mapping
         time_limit, threads, method, solver.
+    only : int, optional
+        Position of the one solve to run, when each is a job of its own.
 
     Raises
     ------
@@ -85,6 +93,8 @@ def run_study(
     keys, failed = [], []
     todo = list(configuration.solves(study))
     for order, solve in enumerate(todo):
+        if only is not None and order != only:
+            continue
         label = configuration.canonical(solve)
         base = _base(study, solve, order)
         if isinstance(data, str):
@@ -96,14 +106,13 @@ def run_study(
         loaded = read_classifier(classifier_paths[solve["classifier"]])
         assert not isinstance(loaded, str)
         classifier, described = loaded
-        stable = {
-            k: v for k, v in study.items() if k not in ("title", "figure", "sweep", "chapter")
-        }
+        stable = {k: v for k, v in study.items() if k not in _WITHOUT_EFFECT}
         key = configuration.digest(
             [code, stable, solve, data.sha256, described["sha256"], dict(options)]
         )
         keys.append(key)
         if _complete(home / key):
+            _relabel(home / key, base)
             log.info("%s %s: kept", study["id"], label)
             continue
         base["dataset"] = {
@@ -140,7 +149,7 @@ def run_study(
             "none" if record.objective is None else f"{record.objective:.6g}",
             record.seconds or 0.0,
         )
-    for stale in home.iterdir() if home.is_dir() else ():
+    for stale in home.iterdir() if home.is_dir() and only is None else ():
         if stale.name not in keys:
             shutil.rmtree(stale, ignore_errors=True)
     if failed:
@@ -155,6 +164,16 @@ def _complete(directory: Path) -> bool:
     except GroupcfError:
         return False
     return record.status not in (records.FAILED, "crashed", "interrupted")
+
+
+def _relabel(directory: Path, base: Mapping[str, Any]) -> None:
+    """Give a record that is kept the title, note and published values of today."""
+    record = records.load(directory)
+    labels = {k: records.plain(base[k]) for k in ("title", "chapter", "published", "note")}
+    labels["details"] = dict(record.details) | base["details"]
+    if any(getattr(record, k) != v for k, v in labels.items()):
+        changed = replace(record, **labels)
+        records.write(directory, changed, records.load_instances(record))
 
 
 def _base(study: Mapping[str, Any], solve: Mapping[str, Any], order: int) -> dict[str, Any]:

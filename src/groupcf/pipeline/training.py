@@ -12,18 +12,18 @@ from groupcf.classifiers import Classifier, load, save, train
 from groupcf.datasets import train_test_rows
 from groupcf.datasets.sources import write_atomically
 from groupcf.pipeline import data as data_stage
-
-TEST_SIZE = 0.33
-"""Share of test rows in the published one-for-one studies."""
+from groupcf.pipeline.config import TEST_SHARE
 
 
-def train_classifier(name: str, data_path: Path, out: Path) -> None:
+def train_classifier(
+    name: str, data_path: Path, out: Path, *, test_share: float = TEST_SHARE
+) -> None:
     """Train one classifier; write ``<out>`` (JSON) and the model beside it (joblib)."""
     data = data_stage.read(data_path)
     if isinstance(data, str):
         _write(out, {"name": name, "skipped": data})
         return
-    fit, held_out = train_test_rows(data, TEST_SIZE)
+    fit, held_out = train_test_rows(data, test_share)
     # XGBoost takes no labels but 0 and 1, and to all others they are as good as -1 and +1
     wanted = (data.y == 1).astype(int)
     estimator = train(name, data.X[fit], wanted[fit])
@@ -37,6 +37,7 @@ def train_classifier(name: str, data_path: Path, out: Path) -> None:
         out,
         {
             "name": name,
+            "test_share": test_share,
             "estimator": type(estimator).__name__,
             "file_sha256": checksum,
             "sha256": classifier.checksum(),

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.records import Record
-from groupcf.report import panels, style
+from groupcf.report import methods, panels, style
 from groupcf.report.changes import Changes
-from groupcf.report.panels import Panel
-from groupcf.report.parameters import label
+from groupcf.report.panel import Panel
+from groupcf.report.parameters import label, published_objective
 from groupcf.report.plots.changes import plot_changes
 from groupcf.report.plots.feature_use import FeatureUse, plot_feature_use
 from groupcf.report.plots.front import Front, plot_front
 from groupcf.report.plots.group import plot_group
+from groupcf.report.plots.points import plot_points
+from groupcf.report.plots.profile import plot_performance_profile
 from groupcf.report.plots.progress import plot_progress
 from groupcf.report.style import save
 
@@ -37,7 +39,8 @@ def draw(study: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Figur
     study : mapping
         A study of the configuration: "id" and "figure", see :func:`groupcf.report.panels.plan`.
     records : sequence of Record
-        The study's records. Skipped and failed ones are not drawn.
+        The study's records, and those of the studies in its key figure.with. Skipped and
+        failed ones are not drawn.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def _features(panel: Panel) -> Axes:
         names,
         [None if r.objective is None else r.changed_features for r in group],
         [r.status for r in group],
-        max(r.n_instances or 0 for r in group),
+        [r.n_instances or 0 for r in group],
     )
     return plot_feature_use(use, title=panel.title)
 
@@ -101,7 +104,7 @@ def _front(panel: Panel) -> Axes:
             [r.objective for r in g],
             [r.bound for r in g],
             [r.status for r in g],
-            [(r.published or {}).get("objective") for r in g],
+            [published_objective(r) for r in g],
         )
         for g in panel.records
     ]
@@ -110,8 +113,27 @@ def _front(panel: Panel) -> Axes:
 
 def _progress(panel: Panel) -> Axes:
     (group,) = panel.records
-    histories = {label(r, group): r.history for r in group}
+    by_method = any("method" in r.parameters for r in group)
+    histories = {r.method if by_method else label(r, group): r.history for r in group}
     return plot_progress(histories, title=panel.title)
+
+
+def _points(panel: Panel) -> Axes:
+    details = panel.records[0][0].details
+    clusters = details["clusters"]
+    return plot_points(
+        details["points"]["values"],
+        details["points"]["columns"],
+        [c["size"] for c in clusters],
+        [c["features"] for c in clusters],
+        title=panel.title,
+    )
+
+
+def _profile(panel: Panel) -> Axes:
+    return plot_performance_profile(
+        methods.times([r for g in panel.records for r in g]), title=panel.title
+    )
 
 
 _DRAW = {
@@ -120,4 +142,6 @@ _DRAW = {
     "features": _features,
     "front": _front,
     "progress": _progress,
+    "points": _points,
+    "profile": _profile,
 }

@@ -15,8 +15,9 @@ from typing import Any
 
 from groupcf.records import Record
 from groupcf.report import panels, sentences, tables, wording
-from groupcf.report.panels import Panel
-from groupcf.report.parameters import is_number, label, name_of, varying
+from groupcf.report.methods import cell_table
+from groupcf.report.panel import Panel
+from groupcf.report.parameters import drawn_with, is_number, label, name_of, varying
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -76,7 +77,7 @@ def render(records: Sequence[Record], figures_dir: Path, context: Mapping[str, A
     for record in records:
         grouped.setdefault(record.study, []).append(record)
     names = sorted(grouped, key=tables.natural)
-    studies = [_study(n, grouped[n], configured.get(n) or {}, figures_dir) for n in names]
+    studies = [_study(n, grouped, configured.get(n) or {}, figures_dir) for n in names]
     return environment.get_template("page.html.j2").render(
         style=style,
         script=script,
@@ -92,12 +93,17 @@ def render(records: Sequence[Record], figures_dir: Path, context: Mapping[str, A
 
 
 def _study(
-    name: str, records: Sequence[Record], study: Mapping[str, Any], figures_dir: Path
+    name: str,
+    grouped: Mapping[str, Sequence[Record]],
+    study: Mapping[str, Any],
+    figures_dir: Path,
 ) -> dict[str, Any]:
+    records = grouped[name]
+    beside = [r for other in drawn_with(study) for r in grouped.get(other, ())]
     solved = [r for r in records if r.status not in ("skipped", "failed")]
     title = str(study.get("title") or next((r.title for r in records if r.title), name))
     chapter = int(study.get("chapter") or next((r.chapter for r in records if r.chapter), 0))
-    shown = panels.plan({"id": name, **study}, records)
+    shown = panels.plan({"id": name, **study}, [*records, *beside])
     compared = tables.comparison(solved).to_dict("records")
     return {
         "id": name,
@@ -112,6 +118,7 @@ def _study(
         ),
         "rows": _rows(solved),
         "published": compared,
+        "table": cell_table(solved),
         "figures": [f for p in shown if (f := _figure(p, figures_dir / name)) is not None],
         "words": [w for r in solved if (w := _words(r, solved)) is not None],
         "notes": _notes(solved, compared),

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any
 
 from groupcf.errors import ConfigError
 from groupcf.records import Record, load_instances
-from groupcf.report import sentences, wording
+from groupcf.report import methods, sentences, wording
 from groupcf.report.changes import Changes
-from groupcf.report.parameters import label, series, swept
+from groupcf.report.panel import Panel
+from groupcf.report.parameters import drawn_with, label, series, swept
 
-KINDS = ("heatmap", "group", "features_by_parameter", "pareto", "progress")
+KINDS = (
+    "heatmap",
+    "group",
+    "features_by_parameter",
+    "pareto",
+    "progress",
+    "front",
+    "points",
+    "methods",
+)
 """Values of the key figure.kind of a study."""
 
 MANY = 40
 """Groups larger than this are drawn as one picture instead of cell by cell."""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One figure of a study.
-
-    Attributes
-    ----------
-    name : str
-        Stem of its files.
-    plot : str
-        "changes", "group", "features", "front" or "progress".
-    title : str
-        Above the axes.
-    records : tuple of tuple of Record
-        What is drawn: one group of records for each line of a front, otherwise one group.
-    parameter : str
-        The swept parameter, for "features" and "front".
-    caption : str
-        Below the figure.
-    alt : str
-        What the figure shows, in words.
-    """
-
-    name: str
-    plot: str
-    title: str
-    records: tuple[tuple[Record, ...], ...]
-    parameter: str = ""
-    caption: str = ""
-    alt: str = ""
 
 
 def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
@@ -58,9 +37,10 @@ def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
     ----------
     study : mapping
         A study of the configuration; its key "figure" has the key "kind" (one of `KINDS`)
-        and may have "parameter", the swept one, and "caption", which precedes ours.
+        and may have "parameter", the swept one, "caption", which precedes ours, and "with",
+        further studies whose solves a performance profile counts as well.
     records : sequence of Record
-        The study's records.
+        The study's records, and those of the studies that it is drawn with.
 
     Raises
     ------
@@ -75,14 +55,21 @@ def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
         raise ConfigError(
             f"study {study.get('id')!r}, key figure.kind: {kind!r} is none of {', '.join(KINDS)}"
         )
-    shown = [r for r in records if r.status not in ("skipped", "failed")]
+    everything = [r for r in records if r.status not in ("skipped", "failed")]
+    shown = [r for r in everything if r.study not in drawn_with(study)]
     if kind in ("heatmap", "group"):
         panels = _heatmaps(shown)
     elif kind == "progress":
         panels = _progress(shown)
+    elif kind == "points":
+        panels = _points(shown)
+    elif kind == "methods":
+        panels = methods.panels(shown, everything)
     else:
         parameter = figure.get("parameter") or swept(study, shown)
         panels = _sweeps(shown, parameter) if parameter else []
+        if kind == "front":
+            panels = [p for p in panels if p.plot == "front"]
         if kind == "pareto":
             panels.sort(key=lambda p: p.plot != "front")
     stem = str(study.get("id") or (records[0].study if records else "figure"))
@@ -126,6 +113,7 @@ def _sweeps(records: Sequence[Record], parameter: str) -> list[Panel]:
     groups = series(records, parameter)
     symbol = wording.symbol(parameter)
     panels = []
+    sparse = any(r.model == sentences.SPARSE for r in records)
     for group in groups:
         if not any(r.changed_features for r in group):
             continue
@@ -151,10 +139,12 @@ def _sweeps(records: Sequence[Record], parameter: str) -> list[Panel]:
             Panel(
                 "",
                 "front",
-                "Pareto front",
+                "" if sparse else "Pareto front",
                 tuple(groups),
                 parameter,
-                f"Least cost against {symbol}: the Pareto front. A value of {symbol} without "
+                f"Fewest counterfactuals against {symbol}. Hollow diamonds are published values."
+                if sparse
+                else f"Least cost against {symbol}: the Pareto front. A value of {symbol} without "
                 "an answer is marked on the axis.",
                 f"Line plot of the objective against {symbol}. {said}",
             )
@@ -169,6 +159,25 @@ def _progress(records: Sequence[Record]) -> list[Panel]:
     said = "; ".join(f"{label(r, records)}: {sentences.answer(r)}" for r in shown)
     caption = "Best value found (solid) and proven bound (dashed) against time."
     return [Panel("", "progress", "Progress", (tuple(shown),), "", caption, f"Line plot. {said}")]
+
+
+def _points(records: Sequence[Record]) -> list[Panel]:
+    panels = []
+    for record in records:
+        points = record.details.get("points") or {}
+        if not points.get("values"):
+            continue
+        clusters = record.details["clusters"]
+        said = " ".join(
+            f"Counterfactual {i + 1}, shared by {wording.count(c['size'], 'instance')}, changes "
+            f"{wording.listing(c['features']) or 'nothing'}."
+            for i, c in enumerate(clusters)
+        )
+        caption = f"One row for each counterfactual, green where a value is 1. {said}"
+        alt = f"Heat map, counterfactuals down, values across. {said}"
+        title = label(record, records)
+        panels.append(Panel("", "points", title, ((record,),), caption=caption, alt=alt))
+    return panels
 
 
 def _named(panel: Panel, stem: str, before: str, i: int, total: int) -> Panel:

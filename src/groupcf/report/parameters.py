@@ -40,6 +40,18 @@ def swept(study: Mapping[str, Any], records: Sequence[Record]) -> str:
     return best if most.get(best, 0) > 1 else ""
 
 
+def drawn_with(study: Mapping[str, Any]) -> list[str]:
+    """Return the further studies whose records the figures of a study need."""
+    return list((study.get("figure") or {}).get("with") or ())
+
+
+def published_objective(record: Record) -> float | None:
+    """Return the published value of a solve, proven or where its time limit ended it."""
+    told = record.published or {}
+    value = told.get("objective", told.get("incumbent"))
+    return None if value is None else float(value)
+
+
 def series(records: Sequence[Record], parameter: str) -> list[tuple[Record, ...]]:
     """Group records that differ in one parameter alone, each group in its ascending order.
 

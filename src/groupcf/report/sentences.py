@@ -29,6 +29,9 @@ LIMITS = {
 }
 """Parameter -> what it demands; the braces take its value or values."""
 
+SPARSE = "sparse one-for-many"
+"""Model of the studies that look for the fewest shared counterfactuals."""
+
 FEW = 24
 """Up to so many instances are listed by name in a sentence."""
 LONG = 90
@@ -49,6 +52,8 @@ def question(records: Sequence[Record]) -> list[str]:
     models = _distinct(r.model for r in records if r.model)
     sizes = _distinct(r.n_instances for r in records if r.n_instances is not None)
     who = f"{choices(sizes)} instances" if sizes else "the instances"
+    if models == [SPARSE]:
+        return _sparse_question(records, given, who)
     if not models or not set(models) <= {"CEsep", "ColCE"}:
         out = [f"{listing(models) or 'A model'} for {who} of {_dataset(records)}."]
         return out + ([f"Settings: {_settings(given, ())}."] if given else [])
@@ -66,6 +71,24 @@ def question(records: Sequence[Record]) -> list[str]:
     known = {"nu", "gauge", "lam_ind", "lam_glob", *LIMITS}
     rest = _settings(given, known)
     return out + limits + ([f"Further settings: {rest}."] if rest else [])
+
+
+def _sparse_question(
+    records: Sequence[Record], given: Mapping[str, Sequence[Any]], who: str
+) -> list[str]:
+    demand = f" with a probability of at least {choices(given['nu'])}" if "nu" in given else ""
+    out = [
+        f"For {who} of {_dataset(records)}, find the fewest counterfactuals such that each "
+        f"instance shares one that {_classifiers(records)}{demand}.",
+    ]
+    if given.get("J_max"):
+        out.append(
+            f"The instances that share a counterfactual change at most {choices(given['J_max'])} "
+            "features between them."
+        )
+    known = {"nu", "J_max", "S", "method"}
+    rest = _settings(given, known)
+    return out + ([f"Further settings: {rest}."] if rest else [])
 
 
 def cost(values: Mapping[str, Sequence[Any]]) -> str:
@@ -94,6 +117,8 @@ def answer(record: Record) -> str:
     """Say in one or two sentences what a solve found, and how sure that is."""
     value, bound = number(record.objective, 7), number(record.bound, 7)
     message = f" {record.message}" if record.message else ""
+    if record.model == SPARSE and record.objective is not None:
+        return f"{wording.capital(record.message)}."
     match record.status:
         case "optimal":
             return f"Cost {value}, proven to be the least possible."

@@ -89,7 +89,7 @@ def comparison(records: Sequence[Record]) -> pd.DataFrame:
     for r in sorted_by_study(records):
         published = r.published or {}
         for quantity, value in published.items():
-            if quantity == "note":
+            if quantity == "note" or quantity in BESIDE:
                 continue
             study = [p for p in records if p.study == r.study]
             peers = [p for p in study if name_of(p.classifier) == name_of(r.classifier)]
@@ -101,6 +101,8 @@ def comparison(records: Sequence[Record]) -> pd.DataFrame:
                 parameters = "all"
             ours = _ours(quantity, r, peers)
             agrees, difference = compare(value, ours)
+            if quantity == "incumbent" and agrees == "no" and ours < value:
+                agrees, difference = "yes", f"{number(value - ours)} fewer"
             rows.append(
                 {
                     "study": r.study,
@@ -117,8 +119,12 @@ def comparison(records: Sequence[Record]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COMPARISON))
 
 
+BESIDE = ("cg_seconds", "milp", "milp_seconds")
+"""Published facts that are shown beside ours but not compared with them."""
+
 QUANTITIES = {
     "objective": "objective",
+    "incumbent": "value at the time limit (ours is to be at most that)",
     "status": "outcome",
     "features": "features changed",
     "n_features": "number of features changed",
@@ -130,6 +136,7 @@ QUANTITIES = {
 
 _OURS: dict[str, Callable[[Record, Sequence[Record]], Any]] = {
     "objective": lambda r, _: r.objective,
+    "incumbent": lambda r, _: r.objective,
     "status": lambda r, _: r.status,
     "features": lambda r, _: list(r.changed_features) if _solved(r) else None,
     "n_features": lambda r, _: len(r.changed_features) if _solved(r) else None,

@@ -24,6 +24,7 @@ CLASSIFIERS = {
     "random_forest": "random forest",
     "xgboost": "XGBoost",
     "network": "ReLU network",
+    "deep_network": "deep ReLU network",
 }
 DATASETS = {
     "boston": "Boston housing",
@@ -31,6 +32,9 @@ DATASETS = {
     "credit": "Taiwanese credit",
     "students": "Student performance",
     "german": "German credit",
+    "compas_binned": "COMPAS (binned)",
+    "students_binned": "Student performance (binned)",
+    "german_binned": "German credit (binned)",
 }
 STATUSES = {
     "optimal": "proven optimal",

@@ -269,6 +269,9 @@ class HighsLP:
                 out.mip_dual_bound if np.isfinite(out.mip_dual_bound) else None,
             )
 
+        # HiGHS reports its bounds only where it would also print them
+        self._h.setOptionValue("output_flag", True)
+        self._h.setOptionValue("log_to_console", False)
         self._h.cbMipImprovingSolution.subscribe(note)
         self._h.cbMipImprovingSolution.subscribe(keep)
         self._h.cbMipLogging.subscribe(note)

@@ -17,7 +17,10 @@ from groupcf.errors import ConfigError
 from groupcf.solution import Solution
 from groupcf.verify import Verification
 
-KINDS = {"one_for_one": "groupcf.pipeline.studies.one_for_one"}
+KINDS = {
+    "one_for_one": "groupcf.pipeline.studies.one_for_one",
+    "sparse_one_for_many": "groupcf.pipeline.studies.sparse_one_for_many",
+}
 """Kind -> module."""
 
 

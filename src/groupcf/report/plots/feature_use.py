@@ -33,8 +33,8 @@ class FeatureUse:
         For each value, feature -> number of instances; None where there is no answer.
     answers : sequence of str
         For each value the status ("optimal", "infeasible", ...).
-    n_instances : int
-        Size of the group.
+    n_instances : sequence of int
+        Size of the group for each value.
     """
 
     parameter: str
@@ -42,7 +42,7 @@ class FeatureUse:
     features: Sequence[str]
     counts: Sequence[Mapping[str, int] | None]
     answers: Sequence[str]
-    n_instances: int
+    n_instances: Sequence[int]
 
 
 @style.styled
@@ -63,14 +63,14 @@ def plot_feature_use(use: FeatureUse, ax: Axes | None = None, *, title: str = ""
     shown = cells.visible(everything)
     names = [use.features[j] for j in shown]
     n, m = len(use.values), len(shown)
-    width = max(0.3, 0.12 + 0.055 * len(str(use.n_instances)))
+    width = max(0.3, 0.12 + 0.055 * len(str(max(use.n_instances, default=0))))
     ax = style.axes(ax, max(5.0, cells.margin(names) + width * n), 1.35 + 0.225 * max(m, 4))
 
     image, written = np.ones((m, n, 3)), {}
     for k, counts in enumerate(use.counts):
         for j, name in enumerate(names):
             if times := (counts or {}).get(name, 0):
-                share = times / max(use.n_instances, 1)
+                share = times / max(use.n_instances[k], 1)
                 image[j, k] = style.mix(style.DECREASE, 0.3 + 0.7 * share)
                 written[j, k] = times
     at = cells.paint(ax, image)
@@ -91,7 +91,8 @@ def plot_feature_use(use: FeatureUse, ax: Axes | None = None, *, title: str = ""
     ax.set_xticks(range(n), [value_of(v) for v in use.values], parse_math=False)
     note = cells.hidden_note(len(use.features), m)
     ax.set_xlabel(symbol(use.parameter) + (f"\n({note})" if note else ""), parse_math=False)
-    label = f"changed, by how many of the {number(use.n_instances)} instances"
+    size = f"the {number(use.n_instances[0])}" if len(set(use.n_instances)) == 1 else "all"
+    label = f"changed, by how many of {size} instances"
     entries = [cells.key(label, style.DECREASE)]
     if any(c is None for c in use.counts):
         entries.append(cells.key("no answer"))

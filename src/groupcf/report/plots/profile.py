@@ -89,7 +89,7 @@ def plot_performance_profile(
     ax.set_xlabel("time, as a multiple of the fastest method's")
     ax.set_ylabel(f"share of {n} problems solved")
     ax.grid(True)
-    ax.legend(loc="lower right")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if title:
         ax.set_title(title, parse_math=False)
     return ax

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from groupcf.report import style
+from groupcf.report.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_FAR = 50
+"""Solves that differ by more than this in time are drawn on a logarithmic axis."""
 
 Point = Sequence[float | None]
 """(seconds, incumbent, bound, ...) as in a record's history."""
@@ -20,6 +24,8 @@ def plot_progress(
 ) -> Axes:
     """Draw for each solve the incumbent (solid) above the bound (dashed) as steps in time.
 
+    The axis of time is logarithmic when some solves take far longer than others.
+
     Parameters
     ----------
     histories : mapping
@@ -29,7 +35,9 @@ def plot_progress(
     title : str, optional
     """
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter
 
+    ends = [max(float(p[0] or 0.0), 1e-3) for h in histories.values() for p in list(h)[-1:]]
     ax = style.axes(ax, 6.5, 3.6)
     entries = []
     for i, (label, history) in enumerate(histories.items()):
@@ -50,9 +58,14 @@ def plot_progress(
     ]
     ax.set_xlabel("seconds")
     ax.set_ylabel("objective")
-    ax.set_xlim(left=0.0)
+    if len(ends) > 1 and max(ends) > _FAR * min(ends):
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
+        ax.set_xlim(left=0.5 * min(ends))
+    else:
+        ax.set_xlim(left=0.0)
     ax.grid(True)
-    ax.legend(handles=entries, loc="best")
+    ax.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if title:
         ax.set_title(title, parse_math=False)
     return ax
