@@ -14,7 +14,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.exact.column_generation import IMPROVING, Journal, Master, generate
+from groupcf.exact.column_generation import IMPROVING, Journal, Master, Pricer, generate
 from groupcf.exact.pattern_pricing import Clusters, Duals, PatternSearch, Priced, rounded_up
 from groupcf.exact.sparse_cover import small_cover
 from groupcf.exact.sparse_cuts import violated_triples
@@ -22,6 +22,8 @@ from groupcf.solution import Status
 from groupcf.solvers.highs import solve_matrix
 from groupcf.solvers.set_cover import solve_set_cover, undominated
 
+_GENERATING = 0.85
+"""Share of the time limit after which column generation stops at the latest."""
 _COLUMNS = 30
 _EFFORT = 20_000
 _CUTS = 60
@@ -83,9 +85,16 @@ class Closing:
             return quick
         return self.search.price(duals, IMPROVING, _COLUMNS, until)
 
-    def relax(self) -> bool:
-        """Bring the linear bound to its value; return whether that was completed."""
-        done = generate(self.master, self.price, self.journal, self.until)
+    def relax(self, pricer: Pricer | None = None, *, smooth: bool = True) -> bool:
+        """Bring the linear bound to its value; return whether that was completed.
+
+        Leaves some of the time for a cover from the generated clusters.
+        """
+        stop = self.until
+        if math.isfinite(stop):
+            now = time.perf_counter()
+            stop = now + _GENERATING * max(0.0, stop - now)
+        done = generate(self.master, pricer or self.price, self.journal, stop, smooth=smooth)
         if done:
             self.facts["lp_value"] = self.master.value
         return done

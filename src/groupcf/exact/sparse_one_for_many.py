@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupcf.errors import ConfigError
 from groupcf.exact import sparse_wording as wording
-from groupcf.exact.column_generation import Journal, generate
+from groupcf.exact.column_generation import Journal
 from groupcf.exact.pattern_pricing import Clusters
 from groupcf.exact.sparse_closing import Closing
 from groupcf.exact.sparse_group import Group
@@ -184,11 +184,9 @@ def _pattern(
     group: Group, journal: Journal, until: float, threads: int, seed: int, *, prove: bool
 ) -> _Answer:
     closing = Closing(group.search, group.greedy(), journal, until, threads=threads, seed=seed)
-    if prove:
-        if closing.relax() and not journal.closed:
-            closing.close()
+    if closing.relax() and prove:
+        closing.close()
     else:
-        closing.relax()
         closing.cover_pool()
     return _Answer(*closing.nearest(), closing.facts)
 
@@ -206,11 +204,9 @@ def _mip_pricing(
 
     pricer = MipPricer(group, solver, mip_time_limit, threads, seed)
     closing = Closing(group.search, group.singletons(), journal, until, threads=threads, seed=seed)
-    done = generate(closing.master, pricer, journal, until, smooth=False)
+    closing.relax(pricer, smooth=False)
     closing.cover_pool()
     facts = closing.facts | {"mip_solves": pricer.solves}
-    if done:
-        facts["lp_value"] = closing.master.value
     return _Answer(*closing.nearest(), facts, pricer.failure)
 
 
