@@ -149,6 +149,38 @@ class Explanation:
         names = ["instance", "feature", "from", "to"]
         return pd.DataFrame(rows, columns=names, dtype=object)
 
+    def clusters(self) -> pd.DataFrame:
+        """Return one row per counterfactual: who shares it, and what it asks of them.
+
+        Columns: instances (how many), changes (changed features over all of them), and every
+        feature that one of them changes, with the value to take; empty where nobody of the
+        cluster changes it. The index numbers the counterfactuals.
+
+        Raises
+        ------
+        DataError
+            When the solve found no counterfactuals; the message carries the reason.
+        """
+        after = self.counterfactuals()
+        pairs = self.solution.pairs()
+        assert self.solution.counterfactuals is not None
+        changed = self.problem.space.changed(
+            self.problem.instances[pairs[:, 0]], self.solution.counterfactuals[pairs[:, 1]]
+        )
+        rows = {}
+        for r in np.unique(pairs[:, 1]):
+            members = np.flatnonzero(pairs[:, 1] == r)
+            row = {"instances": len(members), "changes": int(changed[members].sum())}
+            for j, name in enumerate(self.problem.space.names):
+                movers = members[changed[members, j]]
+                if len(movers):
+                    row[name] = after[name].iloc[movers[0]]
+            rows[int(r)] = row
+        table = pd.DataFrame.from_dict(rows, orient="index", dtype=object)
+        used = [n for n in self.problem.space.names if n in table.columns]
+        table = table[["instances", "changes", *used]].fillna("")
+        return table.rename_axis("counterfactual")
+
     def summary(self) -> str:
         """Return the answer and its certificate in a few lines of text."""
         s = self.solution

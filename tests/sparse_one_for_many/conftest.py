@@ -50,7 +50,7 @@ def _values(feature):
     return [np.array([v]) for v in free.values()]
 
 
-def all_points(space):
+def every_point(space):
     parts = product(*[_values(f) for f in space.features])
     return np.array([np.concatenate(p) for p in parts])
 
@@ -77,7 +77,7 @@ def random_problem(seed, kind, *, max_rows=6, plain=False, n_features=None):
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6)) if n_features is None else n_features
     space = FeatureSpace(tuple(_feature(rng, f"f{j}", plain) for j in range(count)))
-    points = all_points(space)
+    points = every_point(space)
     score = _score(rng, kind, space, points)
     threshold = float(np.quantile(score.decision(points), rng.choice([0.3, 0.6, 0.9, 0.99])))
     rows = points[rng.integers(len(points), size=int(rng.integers(1, max_rows + 1)))]
@@ -98,7 +98,7 @@ class Enumerated:
 def enumerate_clusters(problem):
     """Try every point with every set of features; nothing of the library's methods is used."""
     space, X0, limit = problem.space, problem.instances, problem.allocation.max_changed
-    points = all_points(space)
+    points = every_point(space)
     points = points[problem.score.decision(points) >= problem.target]
     S, P = len(X0), len(points)
     valid = np.ones((S, P), dtype=bool)
@@ -141,3 +141,9 @@ def _covers(members, rows, count):
 def small():
     """Return the generator of small problems and their enumeration."""
     return random_problem, enumerate_clusters
+
+
+@pytest.fixture(scope="session")
+def all_points():
+    """Return the function that lists every point of a space."""
+    return every_point

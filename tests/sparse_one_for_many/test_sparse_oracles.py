@@ -87,3 +87,27 @@ def test_both_pricings_end_at_the_same_linear_bound(small, seed):
     ]
     if None not in values:  # without a gap the incumbent can end a method early
         assert values[0] == pytest.approx(values[1], abs=1e-6)
+
+
+def test_one_shared_counterfactual_changes_as_little_as_possible(small, all_points):
+    make, _ = small
+    compared = 0
+    for seed in range(120):
+        problem = make(seed, KINDS[seed % 3])
+        solution = solve_sparse(problem)
+        if solution.objective != 1.0 or solution.details["unreachable"]:
+            continue
+        X0, space = problem.instances, problem.space
+        least = None
+        points = all_points(space)
+        for x in points[problem.score.decision(points) >= problem.target]:
+            copies = np.tile(x, (len(X0), 1))
+            changed = space.changed(X0, copies)
+            if changed.any(axis=0).sum() > problem.allocation.max_changed:
+                continue
+            if space.violations(X0, copies) == []:
+                total = int(changed.sum())
+                least = total if least is None else min(least, total)
+        assert solution.details["changes"] == least
+        compared += 1
+    assert compared > 20
