@@ -39,7 +39,7 @@ def files_of(name: str, *, kind: DatasetKind | None = None) -> tuple[SourceFile,
     if name in DATASETS:
         return (FILES[DATASETS[name][0]],)
     if name in UNITS:
-        return (FILES[f"{name}.csv"],)
+        return (FILES[f"{name}.csv"],) if f"{name}.csv" in FILES else ()
     if name in SERIES or kind == "series":
         return series_files(name)
     known = sorted((*DATASETS, *SERIES, *UNITS))
@@ -64,4 +64,4 @@ def where(name: str, *, kind: DatasetKind | None = None, cache: Path | None = No
         if found is None:
             return None
         places.append(found[0])
-    return places[0]
+    return places[0] if places else "bundled"
