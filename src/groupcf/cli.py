@@ -1,4 +1,4 @@
-"""The command line: ``groupcf doctor | track``."""
+"""The command line: ``groupcf doctor | targets | track``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from groupcf.errors import GroupcfError
 
 COMMANDS = {
     "doctor": ("groupcf.doctor:command", "Say what works on this machine."),
+    "targets": ("groupcf.benchmarking.commands:targets", "Efficiency targets of units (DEA)."),
     "track": ("groupcf.pipeline.commands:track", "Import records into MLflow; open its UI."),
 }
 """Command -> where it lives and its one line of help; imported only when called."""
