@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.records import Record
+from groupcf.records import Record, load_instances
 from groupcf.report import methods, panels, style
 from groupcf.report.changes import Changes
 from groupcf.report.panel import Panel
 from groupcf.report.parameters import label, published_objective
 from groupcf.report.plots.changes import plot_changes
+from groupcf.report.plots.curves import plot_curves
 from groupcf.report.plots.feature_use import FeatureUse, plot_feature_use
 from groupcf.report.plots.front import Front, plot_front
 from groupcf.report.plots.group import plot_group
@@ -130,6 +131,12 @@ def _points(panel: Panel) -> Axes:
     )
 
 
+def _curves(panel: Panel) -> Axes:
+    table = load_instances(panel.records[0][0])
+    assert table is not None
+    return plot_curves(table, title=panel.title)
+
+
 def _profile(panel: Panel) -> Axes:
     return plot_performance_profile(
         methods.times([r for g in panel.records for r in g]), title=panel.title
@@ -144,4 +151,5 @@ _DRAW = {
     "progress": _progress,
     "points": _points,
     "profile": _profile,
+    "curves": _curves,
 }

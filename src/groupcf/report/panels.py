@@ -23,6 +23,7 @@ KINDS = (
     "front",
     "points",
     "methods",
+    "curves",
 )
 """Values of the key figure.kind of a study."""
 
@@ -63,6 +64,8 @@ def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
         panels = _progress(shown)
     elif kind == "points":
         panels = _points(shown)
+    elif kind == "curves":
+        panels = _curves(shown, figure.get("parameter") or swept(study, shown))
     elif kind == "methods":
         panels = methods.panels(shown, everything)
     else:
@@ -177,6 +180,53 @@ def _points(records: Sequence[Record]) -> list[Panel]:
         alt = f"Heat map, counterfactuals down, values across. {said}"
         title = label(record, records)
         panels.append(Panel("", "points", title, ((record,),), caption=caption, alt=alt))
+    return panels
+
+
+def _curves(records: Sequence[Record], parameter: str) -> list[Panel]:
+    panels = []
+    for record in records:
+        if record.objective is None:
+            continue
+        changed = list(record.details.get("changed") or ())
+        total = int(record.details.get("features") or 1)
+        said = (
+            f"{wording.count(len(record.details['prototypes_used']), 'prototype')} used, cost "
+            f"{wording.number(record.objective)} ({wording.status(record.status)})."
+        )
+        if total > 1:
+            which = wording.listing(changed)
+            said += f" {len(changed)} of {total} functional features change: {which}."
+        caption = (
+            "Original, prototypes with their weights, and counterfactual; what changes is shaded. "
+        )
+        title = label(record, records)
+        panels.append(
+            Panel(
+                "",
+                "curves",
+                title,
+                ((record,),),
+                caption=caption + said,
+                alt=f"Line plot of curves over their grid. {said}",
+            )
+        )
+    if parameter:
+        symbol = wording.symbol(parameter)
+        groups = [g for g in series(records, parameter) if any(r.objective is not None for r in g)]
+        said = " ".join("; ".join(_point(r, parameter) for r in g) + "." for g in groups)
+        panels.append(
+            Panel(
+                "",
+                "front",
+                f"Cost against {symbol}",
+                tuple(groups),
+                parameter,
+                f"Cost against {symbol}, the number of prototypes that may be used. A bar reaches "
+                "down to what is proven.",
+                f"Line plot of the cost against {symbol}. {said}",
+            )
+        )
     return panels
 
 

@@ -21,7 +21,8 @@ KINDS = {
     "one_for_one": "groupcf.pipeline.studies.one_for_one",
     "sparse_one_for_many": "groupcf.pipeline.studies.sparse_one_for_many",
 }
-"""Kind -> module."""
+"""Kind -> module. Studies of curves have data of another shape and a driver of their own,
+:func:`groupcf.pipeline.studies.functional.run_functional`."""
 
 
 @dataclass(frozen=True, kw_only=True)
