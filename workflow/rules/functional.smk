@@ -1,6 +1,7 @@
 # Studies of curves: one job each, from the archive's files to records.
 FUNCTIONAL = [name for name, s in STUDIES.items() if s["kind"] == "functional"]
 
+
 ruleorder: functional_study > study
 
 
@@ -11,10 +12,10 @@ rule functional_study:
         "logs/study/{study}.log",
     benchmark:
         "logs/study/{study}.tsv"
-    conda:
-        "../../envs/groupcf.yaml"
     wildcard_constraints:
         study="|".join(FUNCTIONAL) or "(?!)",
+    conda:
+        "../../envs/groupcf.yaml"
     params:
         study=lambda w: STUDIES[w.study],
         options=lambda w: groupcf_config.solve_options(config, STUDIES[w.study]),
