@@ -12,7 +12,7 @@ import click
 
 from groupcf.errors import ConfigError, GroupcfError
 from groupcf.pipeline.config import load_studies, read_yaml, validate
-from groupcf.pipeline.reporting import closing_message
+from groupcf.pipeline.reporting import closing_message, write_report, write_summary
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -62,7 +62,12 @@ def run(cores: int, configfile: Path, more: tuple[str, ...] = ()) -> int:
                 "started again. At hand so far:"
             )
         if not {"-n", "--dry-run", "--dryrun"} & set(more):
-            click.echo("\n" + closing_message(results / "records", list(studies), results))
+            records_dir = results / "records"
+            if code and records_dir.is_dir():
+                # one study that failed does not keep the others from the reader
+                write_summary(records_dir, list(studies), results / "summary.csv")
+                write_report(records_dir, results / "figures", studies, results / "report.html")
+            click.echo("\n" + closing_message(records_dir, list(studies), results))
         return code
 
 
