@@ -37,7 +37,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/classifiers.smk"
 include: "workflow/rules/tabular.smk"
-include: "workflow/rules/functional.smk"
+include: "workflow/rules/own_data.smk"
 include: "workflow/rules/tracking.smk"
 include: "workflow/rules/report.smk"
 

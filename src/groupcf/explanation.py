@@ -16,8 +16,8 @@ from groupcf.errors import ClassifierError, ConfigError, DataError
 from groupcf.features import FeatureSpace, Kind
 from groupcf.problems import Allocation, OneForOne, Problem
 from groupcf.router import solve
-from groupcf.solution import Solution, Status
-from groupcf.verify import Verification, verify
+from groupcf.solution import Solution, Status, Verification
+from groupcf.verify import verify
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -131,3 +131,45 @@ class Solution(Outcome):
             return np.empty((0, 2), dtype=np.int64)
         served = np.flatnonzero(self.assignment >= 0)
         return np.column_stack([served, self.assignment[served]]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One verified statement.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    ok : bool
+    worst : float
+        Largest violation found (0 when none); in the unit of the checked quantity.
+    detail : str
+        Where it fails, or what was compared.
+    """
+
+    name: str
+    ok: bool
+    worst: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of one solution, made apart from the method that found it."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check holds."""
+        return all(c.ok for c in self.checks)
+
+    @property
+    def failed(self) -> list[Check]:
+        """The checks that do not hold."""
+        return [c for c in self.checks if not c.ok]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description."""
+        return {"ok": self.ok, "checks": [asdict(c) for c in self.checks]}

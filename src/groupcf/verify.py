@@ -8,15 +8,14 @@ cost. Nothing of the formulation that produced the solution is used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.classifiers.scores import Link
 from groupcf.problems import OneForMany, OneForOne, Problem
-from groupcf.solution import Solution
+from groupcf.solution import Check, Solution, Verification
 
 VALUE_TOLERANCE = 1e-6
 """Relative tolerance between a reported and a recomputed objective."""
@@ -32,48 +31,6 @@ class FittedClassifier(Protocol):
     def decision_original(self, X: NDArray[np.float64], /) -> NDArray[np.float64]:
         """Return the original estimator's signed distance, shape (S,)."""
         ...
-
-
-@dataclass(frozen=True)
-class Check:
-    """One verified statement.
-
-    Attributes
-    ----------
-    name : str
-        What was checked.
-    ok : bool
-    worst : float
-        Largest violation found (0 when none); in the unit of the checked quantity.
-    detail : str
-        Where it fails, or what was compared.
-    """
-
-    name: str
-    ok: bool
-    worst: float = 0.0
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Verification:
-    """All checks of one solution."""
-
-    checks: tuple[Check, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every check holds."""
-        return all(c.ok for c in self.checks)
-
-    @property
-    def failed(self) -> list[Check]:
-        """The checks that do not hold."""
-        return [c for c in self.checks if not c.ok]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description."""
-        return {"ok": self.ok, "checks": [asdict(c) for c in self.checks]}
 
 
 def verify(problem: Problem, solution: Solution, classifier: FittedClassifier) -> Verification:

@@ -36,7 +36,9 @@ class GroupView:
     shortfall : float
         Largest relative shortfall from its target of any unit that moved, measured against
         the technology of the changed table: 0 up to rounding, since no target of at most 1
-        adds to the technology. NaN if nobody moved.
+        adds to the technology. The exception are outputs that change under the free disposal
+        hull, whose efficiency jumps: a target may pass 1 and become a rival of others. NaN if
+        nobody moved.
     """
 
     result: TargetsResult
@@ -100,6 +102,7 @@ class GroupView:
                 f"(largest relative shortfall {self.shortfall:.1e})"
                 if self.shortfall <= 1e-6
                 else f"NOT all at their target together: shortfall {self.shortfall:.3g}"
+                + self._jumps()
             )
             often = self.use().sort_values("units", ascending=False)
             parts = [
@@ -110,6 +113,14 @@ class GroupView:
             ]
             lines.append(f"changed: {', '.join(parts)}")
         return "\n".join(lines)
+
+    def _jumps(self) -> str:
+        if self.result.rts != "fdh" or self.result.change != "output":
+            return ""
+        return (
+            " (under the free disposal hull the efficiency jumps as outputs grow, so that a target "
+            "may become a rival of others: move them one after the other)"
+        )
 
 
 def look_at_group(

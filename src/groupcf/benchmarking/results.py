@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from groupcf.benchmarking.costs import TargetCost
 from groupcf.benchmarking.units import Scale, Side
-from groupcf.benchmarking.verification import Check
 from groupcf.errors import ConfigError
-from groupcf.solution import Outcome, Status
+from groupcf.solution import Check, Outcome, Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,38 +6,17 @@ compared with every unit of the table; nothing of the search for targets is used
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.benchmarking.costs import TargetCost
 from groupcf.benchmarking.units import Scale, Units
-from groupcf.solution import Status
+from groupcf.solution import Check, Status
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-6
 """Relative tolerance of all checks."""
 _PRICES = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that must hold.
-
-    Attributes
-    ----------
-    name : str
-    ok : bool
-    violation : float
-        By how much it fails, relative to the size of the numbers; 0 if it holds.
-    detail : str
-    """
-
-    name: str
-    ok: bool
-    violation: float = 0.0
-    detail: str = ""
 
 
 class EfficiencyChecker:

@@ -26,7 +26,9 @@ class UnitsData:
     inputs, outputs : tuple of str
         Columns of `frame`.
     source : str
-        "bundled", "mirror", "cache" or "network".
+        "bundled", "mirror", "cache", "network", "made" by this module, or "file", the user's.
+    note : str
+        What a reader must know about them.
     """
 
     name: str
@@ -34,7 +36,10 @@ class UnitsData:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     source: str
+    note: str = ""
 
+
+SYNTHETIC = "Invented branches in the columns of the Canadian ones, which are not public."
 
 BRANCHES = (
     ("Teller", "Typing", "Accounting and ledgers", "Supervision", "Credit"),
@@ -89,9 +94,9 @@ def load_units(name: str, *, cache: Path | None = None, file: Path | None = None
             f"{', '.join([*inputs, *outputs])} under data.files in the configuration"
         )
     if name == "firms":
-        return UnitsData(name, _firms(), inputs, outputs, "bundled")
+        return UnitsData(name, _firms(), inputs, outputs, "made")
     if name == "branches_synthetic":
-        return UnitsData(name, synthetic_branches(), inputs, outputs, "bundled")
+        return UnitsData(name, synthetic_branches(), inputs, outputs, "made", SYNTHETIC)
     place, content = fetch(FILES[f"{name}.csv"], cache)
     frame = pd.read_csv(io.BytesIO(content)).astype(float)
     return UnitsData(name, frame[[*inputs, *outputs]], inputs, outputs, place)

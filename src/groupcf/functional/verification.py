@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.classifiers import Link
 from groupcf.functional.problem import FunctionalProblem, FunctionalSolution
+from groupcf.solution import Check, Verification
 
 COMBINATION = 1e-9
 """Largest error of the convex combination, in the unit of the curves."""
@@ -26,37 +26,6 @@ class FittedCurveClassifier(Protocol):
     def decision_original(self, X: NDArray[np.float64], /) -> NDArray[np.float64]:
         """Return the original estimator's score for curves (n, J, T)."""
         ...
-
-
-@dataclass(frozen=True)
-class Check:
-    """One verified statement; see :class:`groupcf.verify.Check`."""
-
-    name: str
-    ok: bool
-    worst: float = 0.0
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Verification:
-    """All checks of one counterfactual curve."""
-
-    checks: tuple[Check, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every check holds."""
-        return all(c.ok for c in self.checks)
-
-    @property
-    def failed(self) -> list[Check]:
-        """The checks that do not hold."""
-        return [c for c in self.checks if not c.ok]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description."""
-        return {"ok": self.ok, "checks": [asdict(c) for c in self.checks]}
 
 
 def verify_curves(

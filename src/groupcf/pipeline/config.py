@@ -104,7 +104,7 @@ def _completed(study: dict[str, Any], groups: Mapping[str, Any], origin: str) ->
         "cost": {},
         "nu": 0.5,
     } | study
-    group = out["instances"]
+    group = out.get("instances")
     if isinstance(group, str) and group not in GROUPS:
         if group not in groups:
             raise ConfigError(
@@ -123,13 +123,16 @@ def _completed(study: dict[str, Any], groups: Mapping[str, Any], origin: str) ->
 
 
 def solves(study: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parameters of each solve of a study: classifiers x swept values x methods."""
+    """Yield the parameters of each solve of a study: classifiers x swept values x methods.
+
+    The classifier of a study without any is "".
+    """
     sweep = study.get("sweep", {})
     names = list(sweep)
-    for classifier in study["classifiers"]:
+    for classifier in study.get("classifiers", [""]):
         for values in product(*(sweep[n] for n in names)):
             parameters = {
-                "nu": study["nu"],
+                **({"nu": study["nu"]} if classifier else {}),
                 **study["cost"],
                 **study["allocation"],
                 **dict(zip(names, values, strict=True)),
@@ -200,4 +203,9 @@ SOLVE_CODE = (
     "pipeline/solving",
     "pipeline/studies",
 )
+OWN_DATA = {
+    "functional": (*SOLVE_CODE, "datasets", "functional"),
+    "efficiency_targets": (*SOLVE_CODE, "datasets", "benchmarking"),
+}
+"""Kinds of studies that bring their own data -> the code that their solves run."""
 REPORT_CODE = ("report", "records", "pipeline/reporting")

@@ -12,9 +12,13 @@ from groupcf.datasets.sources import write_atomically
 
 
 def make_figures(study: Mapping[str, Any], records_dir: Path, out: Path) -> None:
-    """Draw a study's figures as PNG and SVG, and list them in ``out`` (figures.json)."""
+    """Draw a study's figures as PNG and SVG, and list them in ``out`` (figures.json).
+
+    A study of efficiency targets gets a table of how goods change beside them (goods.csv).
+    """
     from groupcf.report.figures import draw, save
     from groupcf.report.parameters import drawn_with
+    from groupcf.report.targets import use_frame
 
     wanted = [study["id"], *drawn_with(study)]
     found = [r for r in records.load_records(records_dir) if r.study in wanted]
@@ -22,6 +26,9 @@ def make_figures(study: Mapping[str, Any], records_dir: Path, out: Path) -> None
     for name, figure in draw(study, found).items():
         save(figure, out.parent / name)
         listed.append({"name": name, "caption": figure.get_label() or study["title"]})
+    goods = use_frame([r for r in found if r.study == study["id"]])
+    if len(goods):
+        write_atomically(out.parent / "goods.csv", goods.to_csv(index=False).encode())
     text = json.dumps(listed, indent=1, ensure_ascii=False)
     write_atomically(out, (text + "\n").encode())
 

@@ -28,10 +28,10 @@ import pandas as pd
 
 from groupcf import records
 from groupcf.datasets.sources import write_atomically
-from groupcf.errors import GroupcfError
+from groupcf.errors import GroupcfError, SourceUnavailableError
 from groupcf.pipeline import config as configuration
 from groupcf.pipeline import data as data_stage
-from groupcf.pipeline.studies import Answer, runner
+from groupcf.pipeline.studies import Answer, Prepared, preparer, runner
 from groupcf.pipeline.training import read_classifier
 
 log = logging.getLogger("groupcf")
@@ -87,48 +87,125 @@ def run_study(
     GroupcfError
         After all solves, when some of them failed; their records say why.
     """
-    home = records_dir / study["id"]
-    code = configuration.fingerprint(*configuration.SOLVE_CODE)
     data = data_stage.read(data_path)
+    if isinstance(data, str):
+        run_solves(study, data, records_dir, index, options, only=only)
+        return
+    found = {n: read_classifier(path) for n, path in classifier_paths.items()}
+    readable = {n: c for n, c in found.items() if not isinstance(c, str)}
+    dataset = {
+        "name": data.name,
+        "variant": data.variant,
+        "sha256": data.sha256,
+        "rows": len(data.frame),
+        "source": data.source,
+        "notes": list(data.notes),
+        "kinds": {f.name: str(f.kind) for f in data.space.features},
+    }
+
+    def described(solve: Mapping[str, Any]) -> dict[str, Any]:
+        facts = readable[solve["classifier"]][1]
+        return {
+            "dataset": dataset,
+            "classifier": {k: v for k, v in facts.items() if k != "file_sha256"},
+        }
+
+    def answered(solve: Mapping[str, Any]) -> Answer:
+        classifier = readable[solve["classifier"]][0]
+        return runner(study["kind"])(study, solve, data, classifier, options)
+
+    def determined(solve: Mapping[str, Any]) -> list[Any]:
+        return [data.sha256, readable[solve["classifier"]][1]["sha256"]]
+
+    prepared = Prepared(configuration.SOLVE_CODE, determined, described, answered)
+    run_solves(study, prepared, records_dir, index, options, only=only)
+
+
+def run_own(
+    study: Mapping[str, Any],
+    cache: Path,
+    files: Mapping[str, str],
+    records_dir: Path,
+    index: Path,
+    options: Mapping[str, Any],
+) -> None:
+    """Run a study whose kind brings its own data: curves, units.
+
+    Parameters
+    ----------
+    study : mapping
+        One completed entry of the study configuration.
+    cache : Path
+        Where downloaded data live.
+    files : mapping
+        Name of a data set -> a file of the user's to read instead.
+    records_dir, index, options
+        As for :func:`run_study`.
+
+    Raises
+    ------
+    GroupcfError
+        After all solves, when some of them failed; their records say why.
+    """
+    try:
+        prepared: Prepared | str = preparer(study["kind"])(study, cache, files, options)
+    except SourceUnavailableError as error:
+        prepared = str(error)
+    run_solves(study, prepared, records_dir, index, options)
+
+
+def run_solves(
+    study: Mapping[str, Any],
+    prepared: Prepared | str,
+    records_dir: Path,
+    index: Path,
+    options: Mapping[str, Any],
+    *,
+    only: int | None = None,
+) -> None:
+    """Run the solves of a prepared study, or record why it is skipped.
+
+    Parameters
+    ----------
+    study : mapping
+    prepared : Prepared or str
+        What the solves need; or why they cannot be done.
+    records_dir, index, options, only
+        As for :func:`run_study`.
+
+    Raises
+    ------
+    GroupcfError
+        After all solves, when some of them failed; their records say why.
+    """
+    home = records_dir / study["id"]
     keys, failed = [], []
     todo = list(configuration.solves(study))
+    stable = {k: v for k, v in study.items() if k not in _WITHOUT_EFFECT}
+    code = "" if isinstance(prepared, str) else configuration.fingerprint(*prepared.code)
     for order, solve in enumerate(todo):
         if only is not None and order != only:
             continue
         label = configuration.canonical(solve)
         base = _base(study, solve, order)
-        if isinstance(data, str):
+        if isinstance(prepared, str):
             key = configuration.digest(["skipped", study["id"], solve])
-            skipped = {"status": records.SKIPPED, "message": data}
+            skipped = {"status": records.SKIPPED, "message": prepared}
             records.write(home / key, records.Record(key=key, **(base | skipped)))
             keys.append(key)
             continue
-        loaded = read_classifier(classifier_paths[solve["classifier"]])
-        assert not isinstance(loaded, str)
-        classifier, described = loaded
-        stable = {k: v for k, v in study.items() if k not in _WITHOUT_EFFECT}
         key = configuration.digest(
-            [code, stable, solve, data.sha256, described["sha256"], dict(options)]
+            [code, stable, solve, *prepared.determined(solve), dict(options)]
         )
         keys.append(key)
         if _complete(home / key):
             _relabel(home / key, base)
             log.info("%s %s: kept", study["id"], label)
             continue
-        base["dataset"] = {
-            "name": data.name,
-            "variant": data.variant,
-            "sha256": data.sha256,
-            "rows": len(data.frame),
-            "source": data.source,
-            "notes": list(data.notes),
-            "kinds": {f.name: str(f.kind) for f in data.space.features},
-        }
-        base["classifier"] = {k: v for k, v in described.items() if k != "file_sha256"}
+        base |= prepared.described(solve)
         started = time.perf_counter()
         try:
-            answer = runner(study["kind"])(study, solve, data, classifier, options)
-            record, instances = _record(key, base, answer)
+            record, instances = _record(key, base, prepared.answered(solve))
         except Exception as error:
             log.error("%s %s failed:\n%s", study["id"], label, traceback.format_exc())
             failure = {
@@ -182,7 +259,7 @@ def _base(study: Mapping[str, Any], solve: Mapping[str, Any], order: int) -> dic
         "title": study["title"],
         "chapter": study["chapter"],
         "dataset": {"name": study["dataset"], "variant": study["variant"]},
-        "classifier": {"name": solve["classifier"]},
+        "classifier": {"name": solve["classifier"]} if solve["classifier"] else None,
         "parameters": solve["parameters"],
         "published": configuration.published_value(study, solve),
         "note": study.get("note", ""),

@@ -178,6 +178,9 @@ def plot_radar(
             linestyle=style.DASHES[i % len(style.DASHES)], label=label,
         )  # fmt: skip
     ax.set_xticks(angle[:-1], [shorten(v, 24) for v in names])
+    for text, at in zip(ax.get_xticklabels(), angle[:-1], strict=True):
+        side = np.cos(at)  # beside the circle, not across it
+        text.set_horizontalalignment("left" if side > 0.1 else "right" if side < -0.1 else "center")
     top = max(1.0, *(float(np.max(v)) for v in shares.values())) if shares else 1.0
     ax.set_ylim(0.0, 1.05 * top)
     ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["25 %", "50 %", "75 %", "100 %"])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.records import Record, load_instances
-from groupcf.report import methods, panels, style
+from groupcf.report import methods, panels, style, targets
 from groupcf.report.changes import Changes
 from groupcf.report.panel import Panel
 from groupcf.report.parameters import label, published_objective
@@ -152,4 +152,7 @@ _DRAW = {
     "points": _points,
     "profile": _profile,
     "curves": _curves,
+    "goods": targets.draw_goods,
+    "isoquant": targets.draw_isoquant,
+    "radar": targets.draw_radar,
 }

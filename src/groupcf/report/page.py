@@ -18,6 +18,7 @@ from groupcf.report import panels, sentences, tables, wording
 from groupcf.report.methods import cell_table
 from groupcf.report.panel import Panel
 from groupcf.report.parameters import drawn_with, is_number, label, name_of, varying
+from groupcf.report.targets import use_table
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -118,7 +119,7 @@ def _study(
         ),
         "rows": _rows(solved),
         "published": compared,
-        "table": cell_table(solved),
+        "table": cell_table(solved) or use_table(solved),
         "figures": [f for p in shown if (f := _figure(p, figures_dir / name)) is not None],
         "words": [w for r in solved if (w := _words(r, solved)) is not None],
         "notes": _notes(solved, compared),
@@ -222,7 +223,8 @@ def _figure(panel: Panel, directory: Path) -> dict[str, str] | None:
 
 
 def _words(record: Record, among: Sequence[Record]) -> dict[str, Any] | None:
-    if record.n_instances is None or record.n_instances > EACH:
+    curves = record.details.get("prototypes_used") is not None
+    if record.n_instances is None or record.n_instances > EACH or curves:
         return None
     changes = panels.changes_of(record)
     if changes is None:

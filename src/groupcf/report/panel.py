@@ -16,7 +16,7 @@ class Panel:
     name : str
         Stem of its files.
     plot : str
-        "changes", "group", "features", "front", "progress", "points" or "profile".
+        A key of groupcf.report.figures._DRAW: "changes", "group", "features", "front", ...
     title : str
         Above the axes.
     records : tuple of tuple of Record

@@ -9,7 +9,7 @@ from typing import Any
 
 from groupcf.errors import ConfigError
 from groupcf.records import Record, load_instances
-from groupcf.report import methods, sentences, wording
+from groupcf.report import methods, sentences, targets, wording
 from groupcf.report.changes import Changes
 from groupcf.report.panel import Panel
 from groupcf.report.parameters import drawn_with, label, series, swept
@@ -24,6 +24,7 @@ KINDS = (
     "points",
     "methods",
     "curves",
+    "targets",
 )
 """Values of the key figure.kind of a study."""
 
@@ -66,6 +67,8 @@ def plan(study: Mapping[str, Any], records: Sequence[Record]) -> list[Panel]:
         panels = _points(shown)
     elif kind == "curves":
         panels = _curves(shown, figure.get("parameter") or swept(study, shown))
+    elif kind == "targets":
+        panels = targets.panels(shown)
     elif kind == "methods":
         panels = methods.panels(shown, everything)
     else:

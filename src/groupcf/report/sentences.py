@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from groupcf.records import Record
-from groupcf.report import parameters, wording
+from groupcf.report import parameters, targets, wording
 from groupcf.report.changes import Changes, is_text
 from groupcf.report.wording import choices, count, listing, number
 
@@ -54,6 +54,10 @@ def question(records: Sequence[Record]) -> list[str]:
     who = f"{choices(sizes)} instances" if sizes else "the instances"
     if models == [SPARSE]:
         return _sparse_question(records, given, who)
+    if targets.is_about(records):
+        return targets.question(records, given)
+    if models and set(models) <= {"CEF", "CEFDTW"}:
+        return _curves_question(records, given)
     if not models or not set(models) <= {"CEsep", "ColCE"}:
         out = [f"{listing(models) or 'A model'} for {who} of {_dataset(records)}."]
         return out + ([f"Settings: {_settings(given, ())}."] if given else [])
@@ -91,6 +95,26 @@ def _sparse_question(
     return out + ([f"Further settings: {rest}."] if rest else [])
 
 
+def _curves_question(records: Sequence[Record], given: Mapping[str, Sequence[Any]]) -> list[str]:
+    warped = any(r.model == "CEFDTW" for r in records)
+    distance = "dynamic time warping" if warped else "the squared Euclidean distance"
+    out = [
+        f"For a curve of {_dataset(records)}, find the nearest one, by {distance}, that "
+        f"{_classifiers(records).replace('them', 'it')} with a probability of at least "
+        f"{choices(given.get('nu', [0.5]))}.",
+    ]
+    if given.get("b_max"):
+        out.append(
+            "In each functional feature it is a convex combination of the curve itself and of at "
+            f"most {choices(given['b_max'])} observed curves of the wanted class, the same ones in "
+            "all features."
+        )
+    if any(given.get("lam0", ())):
+        out.append(f"Each functional feature that changes costs {choices(given['lam0'])}.")
+    rest = _settings(given, {"nu", "b_max", "lam0"})
+    return out + ([f"Further settings: {rest}."] if rest else [])
+
+
 def cost(values: Mapping[str, Sequence[Any]]) -> str:
     """Say what is minimised.
 
@@ -120,6 +144,8 @@ def answer(record: Record) -> str:
     if record.model == SPARSE and record.objective is not None:
         return f"{wording.capital(record.message)}."
     match record.status:
+        case "optimal" if record.bound is None:
+            return f"Cost {value}.{message}"
         case "optimal":
             return f"Cost {value}, proven to be the least possible."
         case "feasible":

@@ -12,6 +12,7 @@ import pandas as pd
 from groupcf.records import Record
 from groupcf.report import wording
 from groupcf.report.parameters import name_of, varying
+from groupcf.report.targets import new_values
 from groupcf.report.wording import listing, number
 
 SUMMARY = (
@@ -131,6 +132,9 @@ QUANTITIES = {
     "max_features": "most features changed",
     "outliers": "outliers",
     "n_outliers": "number of outliers",
+    "plans": "new values by unit",
+    "mean_changed": "goods changed, mean",
+    "shares": "share of units that change a good",
 }
 """Published quantity -> how it is called."""
 
@@ -145,6 +149,9 @@ _OURS: dict[str, Callable[[Record, Sequence[Record]], Any]] = {
     ),
     "outliers": lambda r, _: list(r.outliers) if _solved(r) else None,
     "n_outliers": lambda r, _: len(r.outliers) if _solved(r) else None,
+    "plans": lambda r, _: new_values(r),
+    "mean_changed": lambda r, _: r.details.get("mean_changed") if _solved(r) else None,
+    "shares": lambda r, _: {u["good"]: u["share"] for u in r.details.get("use", ())},
 }
 
 
@@ -162,6 +169,8 @@ def compare(published: Any, ours: Any) -> tuple[str, str]:
         return "", "no answer here"
     if isinstance(published, str):
         return ("yes", "") if published == str(ours) else ("no", f"{ours} here")
+    if isinstance(published, Mapping):
+        return _compare_by_name(published, ours)
     if isinstance(published, Sequence):
         theirs, mine = [str(v) for v in published], [str(v) for v in ours]
         if set(theirs) == set(mine):
@@ -177,6 +186,20 @@ def compare(published: Any, ours: Any) -> tuple[str, str]:
         return "yes", "" if error == 0 else "equal to the digits published"
     relative = f" ({wording.percent(error / abs(published))})" if published else ""
     return "no", f"{'+' if error > 0 else ''}{number(error)}{relative}"
+
+
+def _compare_by_name(published: Mapping[str, Any], ours: Mapping[str, Any]) -> tuple[str, str]:
+    """Compare named numbers, or named lists of numbers, each in its published digits."""
+    apart = []
+    for name, value in published.items():
+        mine = ours.get(name)
+        theirs = value if isinstance(value, list) else [value]
+        found = mine if isinstance(mine, list) else [mine]
+        if len(theirs) != len(found) or None in found:
+            apart.append(f"{name}: no answer here")
+        elif any(compare(a, b)[0] != "yes" for a, b in zip(theirs, found, strict=True)):
+            apart.append(f"{name}: {wording.value_of(mine)} here")
+    return ("no", "; ".join(apart)) if apart else ("yes", "equal to the digits published")
 
 
 def half_unit(published: float) -> float:
@@ -218,6 +241,8 @@ def _written(value: Any) -> str:
         return "–"
     if isinstance(value, (list, tuple)):
         return ", ".join(str(v) for v in value) or "none"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k}: {wording.value_of(v)}" for k, v in value.items()) or "none"
     return number(value, 7) if isinstance(value, (int, float)) else wording.status(str(value))
 
 

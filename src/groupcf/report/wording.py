@@ -13,6 +13,9 @@ SYMBOLS = {
     "lam_glob": "λ_glob",
     "f_max": "F_max",
     "b_max": "B_max",
+    "target": "E*",
+    "target_cost": "cost",
+    "rts": "returns to scale",
     "lam0": "λ₀",
     "lam2": "λ₂",
     "s_star": "S*",
@@ -38,6 +41,13 @@ DATASETS = {
     "compas_binned": "COMPAS (binned)",
     "students_binned": "Student performance (binned)",
     "german_binned": "German credit (binned)",
+    "ItalyPowerDemand": "power demand in Italy",
+    "NATOPS": "gestures (NATOPS)",
+    "BasicMotions": "motions (BasicMotions)",
+    "firms": "the four firms of Table 4.1",
+    "banks1": "banks (banks1)",
+    "branches_synthetic": "invented bank branches",
+    "branches_canadian": "Canadian bank branches",
 }
 STATUSES = {
     "optimal": "proven optimal",

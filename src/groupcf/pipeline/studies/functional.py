@@ -7,11 +7,6 @@ second; the records are those of every other study.
 
 from __future__ import annotations
 
-import json
-import logging
-import shutil
-import time
-import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupcf import records
 from groupcf.classifiers import train
 from groupcf.datasets import load_series
-from groupcf.datasets.sources import write_atomically
-from groupcf.errors import ConfigError, GroupcfError, SourceUnavailableError
+from groupcf.errors import ConfigError
 from groupcf.functional import (
     CurveClassifier,
     FunctionalProblem,
@@ -35,93 +28,36 @@ from groupcf.functional import (
     verify_curves,
 )
 from groupcf.pipeline import config as configuration
-from groupcf.pipeline import solving
-from groupcf.pipeline.studies import Answer
-
-log = logging.getLogger("groupcf")
+from groupcf.pipeline.studies import Answer, Prepared
 
 MODELS = {"euclidean": "CEF", "dtw": "CEFDTW"}
 FOREST = {"n_estimators": 200, "max_depth": 4}
 """The published classifier: 200 trees of depth 4."""
-CODE = (*configuration.SOLVE_CODE, "datasets", "functional")
 
 
-def run_functional(
-    study: Mapping[str, Any],
-    cache: Path,
-    records_dir: Path,
-    index: Path,
-    options: Mapping[str, Any],
-) -> None:
-    """Run all solves of a functional study and write the index of their records.
-
-    Parameters
-    ----------
-    study : mapping
-        One completed entry of the study configuration, of kind "functional".
-    cache : Path
-        Where downloaded data live.
-    records_dir, index, options
-        As for :func:`groupcf.pipeline.solving.run_study`.
+def prepare(
+    study: Mapping[str, Any], cache: Path, files: Mapping[str, str], options: Mapping[str, Any]
+) -> Prepared:
+    """Load the curves of a study and train its classifiers.
 
     Raises
     ------
-    GroupcfError
-        After all solves, when some of them failed; their records say why.
+    SourceUnavailableError
+        When the data set is nowhere to be had.
+    ConfigError
+        For classes or instances that do not exist.
     """
-    home = records_dir / study["id"]
-    keys: list[str] = []
-    failed: list[str] = []
-    code = configuration.fingerprint(*CODE)
-    stable = {k: v for k, v in study.items() if k not in ("title", "figure", "chapter", "note")}
-    todo = list(configuration.solves(study))
-    try:
-        data = _Data(study, cache)
-    except SourceUnavailableError as error:
-        for order, solve in enumerate(todo):
-            key = configuration.digest(["skipped", study["id"], solve])
-            base = solving._base(study, solve, order)
-            skipped = {"status": records.SKIPPED, "message": str(error)}
-            records.write(home / key, records.Record(key=key, **(base | skipped)))
-            keys.append(key)
-        _write(index, study, keys)
-        return
+    data = _Data(study, cache)
     answers: dict[tuple[str, int], FunctionalSolution] = {}
-    for order, solve in enumerate(todo):
-        key = configuration.digest([code, stable, solve, data.sha256, dict(options)])
-        keys.append(key)
-        base = solving._base(study, solve, order)
-        if solving._complete(home / key):
-            log.info("%s %s: kept", study["id"], configuration.canonical(solve))
-            continue
-        base["dataset"] = data.described
-        base["classifier"] = base["classifier"] | data.fitted(solve["classifier"])[1]
-        began = time.perf_counter()
-        try:
-            answer = _solve(study, solve, data, options, answers)
-            record, table = solving._record(key, base, answer)
-        except Exception as error:
-            log.error("%s failed:\n%s", study["id"], traceback.format_exc())
-            failure = {
-                "status": records.FAILED,
-                "message": f"{type(error).__name__}: {error}",
-                "seconds": time.perf_counter() - began,
-            }
-            record, table = records.Record(key=key, **(base | failure)), None
-            failed.append(record.message)
-        records.write(home / key, record, table)
-        log.info("%s %d/%d: %s", study["id"], order + 1, len(todo), record.status)
-    for stale in home.iterdir() if home.is_dir() else ():
-        if stale.name not in keys:
-            shutil.rmtree(stale, ignore_errors=True)
-    if failed:
-        raise GroupcfError(f"study {study['id']}: {len(failed)} solves failed: {'; '.join(failed)}")
-    _write(index, study, keys)
-
-
-def _write(index: Path, study: Mapping[str, Any], keys: list[str]) -> None:
-    text = json.dumps({"study": study["id"], "keys": keys}, indent=1)
-    write_atomically(index, (text + "\n").encode())
+    return Prepared(
+        configuration.OWN_DATA["functional"],
+        lambda solve: [data.sha256],
+        lambda solve: {
+            "dataset": data.described,
+            "classifier": {"name": solve["classifier"]} | data.fitted(solve["classifier"])[1],
+        },
+        lambda solve: _solve(study, solve, data, options, answers),
+    )
 
 
 class _Data:
@@ -212,8 +148,7 @@ def _solve(
     answer = answers[place] = solve_euclidean(problem, time_limit=limit, start=known)
     if distance == "dtw":
         answer = solve_dtw(problem, time_limit=limit, euclidean=answer)
-    verification: Any = verify_curves(problem, answer, classifier, dtw=distance == "dtw")
-    solution: Any = answer
+    verification = verify_curves(problem, answer, classifier, dtw=distance == "dtw")
     details = dict(answer.details) | {
         "row": row,
         "distance": distance,
@@ -223,7 +158,7 @@ def _solve(
     }
     return Answer(
         model=MODELS[distance],
-        solution=solution,
+        solution=answer,
         verification=verification,
         n_instances=1,
         n_flipped=1 if answer.curve is not None else 0,

@@ -1,11 +1,11 @@
-# Studies of curves: one job each, from the archive's files to records.
-FUNCTIONAL = [name for name, s in STUDIES.items() if s["kind"] == "functional"]
+# Studies that bring their own data, curves and units: one job each, from files to records.
+OWN = [name for name, s in STUDIES.items() if s["kind"] in groupcf_config.OWN_DATA]
 
 
-ruleorder: functional_study > study
+ruleorder: own_study > study
 
 
-rule functional_study:
+rule own_study:
     output:
         f"{RESULTS}/studies/{{study}}.json",
     log:
@@ -13,7 +13,7 @@ rule functional_study:
     benchmark:
         "logs/study/{study}.tsv"
     wildcard_constraints:
-        study="|".join(FUNCTIONAL) or "(?!)",
+        study="|".join(OWN) or "(?!)",
     conda:
         "../../envs/groupcf.yaml"
     params:
@@ -21,8 +21,9 @@ rule functional_study:
         options=lambda w: groupcf_config.solve_options(config, STUDIES[w.study]),
         records=lambda w: RECORDS,
         cache=lambda w: config["data"]["cache"],
-        code=code((*groupcf_config.SOLVE_CODE, "datasets", "functional")),
+        files=lambda w: config["data"].get("files", {}),
+        code=lambda w: code(groupcf_config.OWN_DATA[STUDIES[w.study]["kind"]]),
     message:
         "study {wildcards.study}"
     script:
-        "../scripts/functional.py"
+        "../scripts/own_study.py"
