@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from groupcf.checks import number, whole
 from groupcf.classifiers.scores import LinearScore
+from groupcf.classifiers.trees import TreeEnsembleScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
 from groupcf.problems import OneForMany, OneForOne, Problem
 from groupcf.solution import Solution
@@ -43,6 +44,14 @@ def _linear_one_for_one(problem: Problem) -> str | None:
         return "it is for the one-for-one allocation"
     if not isinstance(problem.score, LinearScore):
         return "it needs a linear score"
+    return None
+
+
+def _trees_one_for_one(problem: Problem) -> str | None:
+    if not isinstance(problem.allocation, OneForOne):
+        return "it is for the one-for-one allocation"
+    if not isinstance(problem.score, TreeEnsembleScore):
+        return "it needs a tree ensemble"
     return None
 
 
@@ -93,6 +102,13 @@ METHODS: tuple[Method, ...] = (
         "feature search",
         _linear_one_for_one,
         "a linear score: for a fixed set of features the group splits into projections",
+        _feature_search,
+    ),
+    Method(
+        "threshold cells",
+        _trees_one_for_one,
+        "a tree ensemble: between thresholds the score is constant, and for a fixed set of "
+        "features the group splits into searches over cells",
         _feature_search,
     ),
     Method(

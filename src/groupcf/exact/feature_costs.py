@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcf.classifiers.trees import TreeEnsembleScore
+from groupcf.exact.cells import GroupCells
 from groupcf.exact.projection import NEGLIGIBLE, GroupProjection
 from groupcf.problems import Problem
 
@@ -61,7 +63,7 @@ class GroupCosts:
 
     Attributes
     ----------
-    projection : GroupProjection
+    projection : GroupProjection or GroupCells
     rows : ndarray of shape (R,) of int
         Instances that are not on the wanted side yet; they alone cost anything.
     need : int
@@ -73,7 +75,11 @@ class GroupCosts:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.projection = GroupProjection(problem)
+        self.projection: GroupProjection | GroupCells
+        if isinstance(problem.score, TreeEnsembleScore):
+            self.projection = GroupCells(problem)
+        else:
+            self.projection = GroupProjection(problem)
         self.rows = np.flatnonzero(self.projection.deficit > 0)
         self.need = max(0, problem.flips - (problem.n_instances - len(self.rows)))
         self.deficit = self.projection.deficit[self.rows]

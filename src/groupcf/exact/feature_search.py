@@ -1,4 +1,4 @@
-"""One-for-one counterfactuals of a linear score, solved to proof (models.md section 1).
+"""One-for-one counterfactuals of a linear score or trees, solved to proof (models.md section 1).
 
 ``CEsep`` and ``ColCE`` in all variants: price per changed feature of an instance
 (``lam_ind``) and of the group (``lam_glob``), limits on either, and soft groups of which only
@@ -32,12 +32,12 @@ def solve_one_for_one(
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Find the cheapest counterfactuals of a group under a linear score, with proof.
+    """Find the cheapest counterfactuals of a group, with proof.
 
     Parameters
     ----------
     problem : Problem
-        One-for-one allocation and a linear score.
+        One-for-one allocation; a linear score or a tree ensemble.
     time_limit : float or None
         Seconds; None for no limit.
     threads : int
@@ -168,7 +168,9 @@ def _finish(
 def _with_incumbent(problem: Problem, group: GroupCosts, tree: FeatureTree) -> Solution:
     assert tree.features is not None
     space, X0 = problem.space, problem.instances
-    found = group.projection.project(group.rows, tree.features)
+    found = tree.found
+    if found is None:
+        found = group.projection.project(group.rows, tree.features)
     _, chosen = group.choose(found.cost)
     rows = group.rows[chosen]
     X = X0.copy()
@@ -210,10 +212,9 @@ def _without_incumbent(
     problem: Problem, group: GroupCosts, tree: FeatureTree, until: float | None
 ) -> Solution:
     projection = group.projection
-    reach = projection.reach(np.ones(problem.space.n_features, dtype=bool))[group.rows]
-    short = ~projection.within_reach(reach, group.rows)
+    short, best = projection.unreachable(group.rows)
     if len(group.rows) - int(short.sum()) < group.need:
-        return _unreachable(problem, group, reach, short)
+        return _unreachable(problem, group, short, best)
     if not tree.complete:
         return Solution(
             status=Status.NO_INCUMBENT,
@@ -245,14 +246,19 @@ def _flip_text(problem: Problem) -> str:
 def _unreachable(
     problem: Problem,
     group: GroupCosts,
-    reach: NDArray[np.float64],
     short: NDArray[np.bool_],
+    best: NDArray[np.float64] | None,
 ) -> Solution:
     """Name the instances that no permitted change takes to the wanted side."""
     rows = group.rows[short]
-    best = problem.target - group.deficit[short] + reach[short]
-    order = np.argsort(best, kind="stable")[::-1]
-    named = ", ".join(f"row {rows[i]} (at best {best[i]:.4g})" for i in order[:_NAMED])
+    details: dict[str, object] = {"nodes": 0, "unreachable_rows": rows.tolist()}
+    if best is None:
+        named = ", ".join(f"row {row}" for row in rows[:_NAMED])
+    else:
+        best = best[short]
+        order = np.argsort(best, kind="stable")[::-1]
+        named = ", ".join(f"row {rows[i]} (at best {best[i]:.4g})" for i in order[:_NAMED])
+        details["best_scores"] = best.tolist()
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
     limit = problem.one_for_one.max_changed
     permitted = "all permitted features" if limit is None else f"{limit} changed features each"
@@ -260,7 +266,7 @@ def _unreachable(
         status=Status.INFEASIBLE,
         message=f"{_flip_text(problem)} must reach score {problem.threshold:.4g}, but with "
         f"{permitted} these cannot: {named}{more}; lower nu or s_star, or free more features",
-        details={"nodes": 0, "unreachable_rows": rows.tolist(), "best_scores": best.tolist()},
+        details=details,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,8 @@ class FeatureTree:
     nodes : int
     complete : bool
         Whether the search ran to proof.
+    found : object or None
+        The incumbent itself where the time limit struck before its features were evaluated.
     history : list of Progress
     """
 
@@ -96,6 +99,7 @@ class FeatureTree:
         self.best = self._cut = np.inf
         self.features: Mask | None = None
         self.bound, self.nodes, self.complete = lower, 0, False
+        self.found: Any = None
         self.history: list[Progress] = []
         self._start = time.perf_counter()
         self._until, self._on_progress = until, on_progress
@@ -118,7 +122,11 @@ class FeatureTree:
 
     def _search(self, budget: int | None) -> None:
         allowed, nothing = self.group.helpful, np.zeros_like(self.group.helpful)
-        costs = self.group.evaluate(allowed)
+        try:
+            costs = self.group.evaluate(allowed)
+        except OutOfTime as stop:
+            self._salvage(stop)
+            raise
         root = Node(nothing, allowed, 0.0, 0, costs)
         self._consider(costs)
         if not self._first and np.isfinite(costs.value):
@@ -232,6 +240,17 @@ class FeatureTree:
             if np.isfinite(trial.value):
                 costs, allowed = trial, smaller
                 self._consider(costs)
+
+    def _salvage(self, stop: OutOfTime) -> None:
+        """Keep what instances solved before the time limit, and bounds of all, amount to."""
+        if stop.bounds is None:
+            return
+        self._raise_bound(self.group.choose(stop.bounds)[0])
+        value, chosen = self.group.choose(stop.found.cost)
+        if np.isfinite(value):
+            self._offer(np.asarray(stop.found.used[chosen].any(axis=0)), value)
+            if self.features is not None:
+                self.found = stop.found
 
     def _consider(self, costs: SetCosts) -> None:
         if np.isfinite(costs.value):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,19 @@ NEGLIGIBLE = 1e-12
 
 
 class OutOfTime(Exception):  # noqa: N818 - an event of the search, not an error
-    """The time limit struck while instances were being projected."""
+    """The time limit struck while instances were being projected.
+
+    Attributes
+    ----------
+    bounds : ndarray of shape (n,) or None
+        Lower bounds on the costs of the instances, if the method knows them.
+    found : object or None
+        The best changes so far, with a cost of inf where there is none.
+    """
+
+    def __init__(self, bounds: NDArray[np.float64] | None = None, found: Any = None) -> None:
+        super().__init__("the time limit struck")
+        self.bounds, self.found = bounds, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +260,14 @@ class GroupProjection:
         """Return whether a rise of the score by `reach` takes the rows to the wanted side."""
         deficit = self.deficit[rows]
         return np.asarray(reach >= deficit - NEGLIGIBLE * np.maximum(1.0, deficit))
+
+    def unreachable(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Return which rows no permitted change takes to the wanted side, and their best scores."""
+        reach = self.reach(np.ones(self.n_features, dtype=bool))[rows]
+        best = self.problem.target - self.deficit[rows] + reach
+        return ~self.within_reach(reach, rows), best
 
     def points(self, rows: NDArray[np.int64], found: Projected) -> NDArray[np.float64]:
         """Return the encoded counterfactuals of projected instances, shape (n, D)."""
