@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from groupcf.classifiers.conversion import Vote
 from groupcf.errors import ClassifierError
 
 Options = dict[str, Any]
@@ -53,12 +54,16 @@ CONFIGURATIONS: dict[str, Callable[[Options], Any]] = {
     "logistic": _logistic,
     "linear_svm": _linear_svm,
     "random_forest": _random_forest,
+    "hard_forest": _random_forest,
     "xgboost": _xgboost,
     "network": _network,
     "deep_network": _deep_network,
 }
 """Classifiers of the studies: logistic regression with liblinear and C = 10, forests of 100
 trees of depth 3, networks with two hidden layers of 7 or, deep, with five of 20."""
+
+VOTES: dict[str, Vote] = {"hard_forest": "hard"}
+"""Configurations whose trees have one vote each, as in the figures of the dissertation."""
 
 
 def train(
@@ -68,7 +73,8 @@ def train(
 
     Parameters
     ----------
-    name : {"logistic", "linear_svm", "random_forest", "xgboost", "network", "deep_network"}
+    name : str
+        One of `CONFIGURATIONS`.
     X : array or DataFrame of shape (S, D)
         Encoded rows, ``space.encode(frame)``, or a table of numbers in the user's columns.
     y : array of shape (S,)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from groupcf.classifiers import Classifier, load, save, train
+from groupcf.classifiers.training import VOTES
 from groupcf.datasets import train_test_rows
 from groupcf.datasets.sources import write_atomically
 from groupcf.pipeline import data as data_stage
@@ -27,11 +28,11 @@ def train_classifier(
     # XGBoost takes no labels but 0 and 1, and to all others they are as good as -1 and +1
     wanted = (data.y == 1).astype(int)
     estimator = train(name, data.X[fit], wanted[fit])
-    classifier = Classifier(estimator, data.space, 1)
+    classifier = Classifier(estimator, data.space, 1, vote=VOTES.get(name, "soft"))
     checksum = save(classifier, out.with_suffix(".joblib"))
 
     def accuracy(rows: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-        return float((estimator.predict(data.X[rows]) == wanted[rows]).mean())
+        return float((classifier.predict_wanted(data.X[rows]) == wanted[rows]).mean())
 
     _write(
         out,

@@ -28,6 +28,7 @@ CLASSIFIERS = {
     "logistic": "logistic regression",
     "linear_svm": "linear support vector machine",
     "random_forest": "random forest",
+    "hard_forest": "random forest (hard vote)",
     "xgboost": "XGBoost",
     "network": "ReLU network",
     "deep_network": "deep ReLU network",
