@@ -16,6 +16,7 @@ _HOME = {
     "Feature": "groupcf.features",
     "FeatureSpace": "groupcf.features",
     "Kind": "groupcf.features",
+    "ManyForOne": "groupcf.problems",
     "OneForMany": "groupcf.problems",
     "OneForOne": "groupcf.problems",
     "Problem": "groupcf.problems",
@@ -31,6 +32,7 @@ __all__ = [
     "Feature",
     "FeatureSpace",
     "Kind",
+    "ManyForOne",
     "OneForMany",
     "OneForOne",
     "Problem",
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from groupcf.costs import Cost
     from groupcf.explanation import Explanation, explain
     from groupcf.features import Feature, FeatureSpace, Kind
-    from groupcf.problems import OneForMany, OneForOne, Problem
+    from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
     from groupcf.router import solve
     from groupcf.solution import Solution, Status
 

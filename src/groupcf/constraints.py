@@ -64,13 +64,16 @@ def encoded_bounds(feature: Feature) -> tuple[float, float]:
 
 
 def feasible_box(
-    space: FeatureSpace, X0: NDArray[np.float64]
+    space: FeatureSpace,
+    X0: NDArray[np.float64],
+    within: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return lower and upper bounds by instance and encoded column, each (S, D).
 
     Frozen and monotone features and barred categories are taken into account; integrality,
     gaps between allowed values and the one-hot equation are not. The instance itself lies
-    in its box.
+    in its box, unless `within` (lower and upper values, as in a problem) says otherwise; a
+    lower bound above its upper bound means that nothing is left.
     """
     lower, upper = X0.copy(), X0.copy()
     for f, block in zip(space.features, space.blocks, strict=True):
@@ -90,6 +93,8 @@ def feasible_box(
             lower[:, block.start] = np.minimum(own, lo)
         if f.direction != "decreasing":
             upper[:, block.start] = np.maximum(own, hi)
+    if within is not None:
+        lower, upper = np.maximum(lower, within[0]), np.minimum(upper, within[1])
     return lower, upper
 
 

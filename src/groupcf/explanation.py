@@ -14,6 +14,7 @@ from groupcf.classifiers.scores import Link
 from groupcf.costs import Cost
 from groupcf.errors import ClassifierError, ConfigError, DataError
 from groupcf.features import FeatureSpace, Kind
+from groupcf.linking import Linking
 from groupcf.problems import Allocation, OneForOne, Problem
 from groupcf.router import solve
 from groupcf.solution import Solution, Status, Verification
@@ -221,6 +222,7 @@ def explain(
     positive: Any = None,
     allocation: Allocation | None = None,
     cost: Cost | None = None,
+    linking: tuple[Linking, ...] = (),
     nu: float | None = None,
     threshold: float | None = None,
     vote: Literal["soft", "hard"] = "soft",
@@ -241,10 +243,12 @@ def explain(
         Describes the columns: kinds, bounds, what may change.
     positive : label, optional
         The wanted class. May be left out when the classes are 0/1, -1/+1 or False/True.
-    allocation : OneForOne or OneForMany, optional
+    allocation : OneForOne, ManyForOne or OneForMany, optional
         Who shares a counterfactual with whom; one for each by default.
     cost : Cost, optional
         Squared Euclidean distance by default.
+    linking : tuple, optional
+        Constraints between counterfactuals of the group, see :mod:`groupcf.linking`.
     nu : float, optional
         Probability of the wanted class that a counterfactual must reach; 0.5 by default.
     threshold : float, optional
@@ -285,6 +289,7 @@ def explain(
         threshold=threshold,
         allocation=allocation or OneForOne(),
         cost=cost or Cost(),
+        linking=linking,
     )
     solution = solve(problem, method=method, solver=solver, time_limit=time_limit, threads=threads)
     return Explanation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from groupcf.classifiers.scores import Score
 from groupcf.constraints import check_instances
 from groupcf.costs import Cost
 from groupcf.errors import ConfigError, DataError, UnsupportedProblemError
-from groupcf.features import FeatureSpace
+from groupcf.features import CHANGE_TOLERANCE, FeatureSpace, Kind
+from groupcf.linking import Apart, DistinctFeatures, Linking
 
 SCORE_MARGIN = 1e-9
 """Counterfactuals must exceed phi^-1(nu) by this much, so that the fitted classifier's own
@@ -44,6 +45,62 @@ class OneForOne:
 
 
 @dataclass(frozen=True)
+class ManyForOne:
+    """Several counterfactuals for each instance, made different (models.md section 2).
+
+    At least one of `ranges`, `apart` and `distinct_features` says what makes them different.
+
+    Attributes
+    ----------
+    count : int or None
+        R, how many for each instance; with `ranges` one for each range.
+    feature : str or None
+        Name of a numerical, integer or ordinal feature.
+    ranges : tuple of (float, float)
+        The r-th counterfactual's value of that feature lies above the r-th lower end and not
+        above its upper end, in the user's own unit (codes of an ordinal feature); the ends
+        may be infinite.
+    apart : float or None
+        Least distance between two counterfactuals of one instance.
+    distinct_features : bool
+        No two counterfactuals of one instance change the same set of features.
+    max_changed : int or None
+        At most so many features changed per counterfactual. None: no limit.
+    """
+
+    count: int | None = None
+    feature: str | None = None
+    ranges: tuple[tuple[float, float], ...] = ()
+    apart: float | None = None
+    distinct_features: bool = False
+    max_changed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_changed is not None:
+            whole("max_changed", self.max_changed)
+        if (self.feature is None) != (not self.ranges):
+            raise ConfigError("feature, ranges: give both or neither")
+        for low, high in self.ranges:
+            if not low < high:
+                raise ConfigError(f"ranges: ({low}, {high}] is empty")
+        if self.count is not None:
+            whole("count", self.count, minimum=1)
+            if self.ranges and self.count != len(self.ranges):
+                raise ConfigError(f"count: {self.count}, but {len(self.ranges)} ranges are given")
+        elif not self.ranges:
+            raise ConfigError("count: say how many counterfactuals each instance is given")
+        if not self.ranges and self.apart is None and not self.distinct_features:
+            raise ConfigError(
+                "ranges, apart, distinct_features: say what makes the counterfactuals different"
+            )
+
+    @property
+    def each(self) -> int:
+        """Number R of counterfactuals of one instance."""
+        return self.count or len(self.ranges)
+
+
+@dataclass(frozen=True)
 class OneForMany:
     """A few shared counterfactuals (models.md sections 3 and 4).
 
@@ -71,7 +128,7 @@ class OneForMany:
             raise ConfigError("fewest, count: ask for the fewest, or give how many, not both")
 
 
-Allocation = OneForOne | OneForMany
+Allocation = OneForOne | ManyForOne | OneForMany
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +144,13 @@ class Problem:
         Encoded instances x0.
     threshold : float
         Score that a counterfactual must reach: phi^-1(nu).
-    allocation : OneForOne or OneForMany
+    allocation : OneForOne, ManyForOne or OneForMany
     cost : Cost
+    linking : tuple of Linking
+        What ties the counterfactuals of the group together (one-for-one only).
+    within : (ndarray, ndarray) or None
+        Lower and upper encoded values, each of shape (S, D), that the counterfactuals must
+        keep to; an instance itself need not (one-for-one only).
 
     Raises
     ------
@@ -102,10 +164,12 @@ class Problem:
     threshold: float
     allocation: Allocation = field(default_factory=OneForOne)
     cost: Cost = field(default_factory=Cost)
+    linking: tuple[Linking, ...] = ()
+    within: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __post_init__(self) -> None:
         instance_of("space", self.space, FeatureSpace)
-        instance_of("allocation", self.allocation, OneForOne, OneForMany)
+        instance_of("allocation", self.allocation, OneForOne, ManyForOne, OneForMany)
         instance_of("cost", self.cost, Cost)
         number("threshold", self.threshold)
         instances = np.ascontiguousarray(np.atleast_2d(np.asarray(self.instances, dtype=float)))
@@ -121,6 +185,24 @@ class Problem:
         s_star = self._s_star
         if s_star is not None and s_star > len(instances):
             raise ConfigError(f"s_star: {s_star} exceeds the {len(instances)} instances")
+        self._check_extras()
+
+    def _check_extras(self) -> None:
+        if isinstance(self.allocation, ManyForOne) and self.allocation.feature is not None:
+            feature = self.space.features[self.space.index(self.allocation.feature)]
+            if feature.kind in (Kind.NOMINAL, Kind.BINARY):
+                raise ConfigError(f"feature: {feature.name!r} is {feature.kind}, without ranges")
+        if not self.linking and self.within is None:
+            return
+        if not isinstance(self.allocation, OneForOne):
+            raise ConfigError("linking: give it with the one-for-one allocation")
+        if self.flips < self.n_instances:
+            raise ConfigError(
+                "linking, s_star: constraints between counterfactuals need every instance to flip; "
+                "leave s_star out"
+            )
+        for constraint in self.linking:
+            constraint.check(self.space, self.n_instances)
 
     @property
     def _s_star(self) -> int | None:
@@ -156,3 +238,45 @@ class Problem:
         """Number of instances that must flip."""
         s_star = self._s_star
         return self.n_instances if s_star is None else s_star
+
+
+def one_by_one(problem: Problem) -> Problem:
+    """State a many-for-one problem as one-for-one, a row for each (instance, counterfactual).
+
+    Row ``s * R + r`` is the r-th counterfactual of instance s.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        For another allocation rule.
+    """
+    rule = problem.allocation
+    if not isinstance(rule, ManyForOne):
+        raise UnsupportedProblemError("allocation: this is for ManyForOne")
+    space, n, each = problem.space, problem.n_instances, rule.each
+    lower, upper = (np.full((n * each, space.n_columns), end) for end in (-np.inf, np.inf))
+    if rule.feature is not None:
+        j = space.index(rule.feature)
+        feature, at = space.features[j], space.blocks[j].start
+        for r, (low, high) in enumerate(rule.ranges):
+            ends = np.array([low, high], dtype=float)
+            if feature.kind is Kind.INTEGER:
+                ends = np.floor(ends) + 0.5
+            ends = (ends - feature.offset) / feature.scale
+            # above the lower end: far enough for two neighbouring ranges to differ
+            lower[r::each, at] = ends[0] + 2 * CHANGE_TOLERANCE
+            upper[r::each, at] = ends[1]
+    linking: list[Linking] = []
+    for s in range(n if each > 1 else 0):
+        rows = tuple(range(s * each, (s + 1) * each))
+        if rule.apart is not None:
+            linking.append(Apart(rows, rule.apart))
+        if rule.distinct_features:
+            linking.append(DistinctFeatures(rows))
+    return replace(
+        problem,
+        instances=np.repeat(problem.instances, each, axis=0),
+        allocation=OneForOne(max_changed=rule.max_changed),
+        linking=tuple(linking),
+        within=(lower, upper),
+    )

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from groupcf.checks import number, whole
+from groupcf.classifiers.networks import NetworkScore
 from groupcf.classifiers.scores import LinearScore
 from groupcf.classifiers.trees import TreeEnsembleScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
-from groupcf.problems import OneForMany, OneForOne, Problem
+from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
 from groupcf.solution import Solution
 
 
@@ -44,7 +45,24 @@ def _linear_one_for_one(problem: Problem) -> str | None:
         return "it is for the one-for-one allocation"
     if not isinstance(problem.score, LinearScore):
         return "it needs a linear score"
+    return _untied(problem)
+
+
+def _untied(problem: Problem) -> str | None:
+    if problem.linking or problem.within is not None:
+        return "it solves instances apart, and linking constraints tie them together"
     return None
+
+
+def _reference(rule: type) -> Callable[[Problem], str | None]:
+    def refuses(problem: Problem) -> str | None:
+        if not isinstance(problem.allocation, rule):
+            return f"it is for the allocation {rule.__name__}"
+        if not isinstance(problem.score, LinearScore | TreeEnsembleScore | NetworkScore):
+            return "it needs a linear score, a tree ensemble or a ReLU network"
+        return None
+
+    return refuses
 
 
 def _trees_one_for_one(problem: Problem) -> str | None:
@@ -52,7 +70,7 @@ def _trees_one_for_one(problem: Problem) -> str | None:
         return "it is for the one-for-one allocation"
     if not isinstance(problem.score, TreeEnsembleScore):
         return "it needs a tree ensemble"
-    return None
+    return _untied(problem)
 
 
 def _feature_search(problem: Problem, **options: Any) -> Solution:
@@ -66,6 +84,12 @@ def _reference_one_for_one(problem: Problem, **options: Any) -> Solution:
     from groupcf.formulations.one_for_one import solve_reference
 
     return solve_reference(problem, **options)
+
+
+def _many_for_one(problem: Problem, **options: Any) -> Solution:
+    from groupcf.formulations.many_for_one import solve_many_for_one
+
+    return solve_many_for_one(problem, **options)
 
 
 def _sparse_one_for_many(problem: Problem) -> str | None:
@@ -113,9 +137,16 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "reference formulation",
-        _linear_one_for_one,
+        _reference(OneForOne),
         "the mixed-integer formulation, solved by a general solver",
         _reference_one_for_one,
+    ),
+    Method(
+        "reference formulation by instance",
+        _reference(ManyForOne),
+        "the counterfactuals of one instance depend on each other only: a mixed-integer "
+        "formulation for each instance",
+        _many_for_one,
     ),
     Method(
         "pattern pricing with proof",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.classifiers.scores import Link
-from groupcf.problems import OneForMany, OneForOne, Problem
+from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
 from groupcf.solution import Check, Solution, Verification
 
 VALUE_TOLERANCE = 1e-6
@@ -31,6 +31,10 @@ class FittedClassifier(Protocol):
     def decision_original(self, X: NDArray[np.float64], /) -> NDArray[np.float64]:
         """Return the original estimator's signed distance, shape (S,)."""
         ...
+
+
+LINK_TOLERANCE = 1e-5
+"""Absolute tolerance of linking constraints: solvers keep rows within 1e-6 or so."""
 
 
 def verify(problem: Problem, solution: Solution, classifier: FittedClassifier) -> Verification:
@@ -150,7 +154,58 @@ def _one_for_one(problem: Problem, solution: Solution, pairs: NDArray[np.int64])
             int(changed.sum(axis=1).max()),
             problem.allocation.max_changed,
         ),
+        *_linking(problem, X),
     ]
+
+
+def _linking(problem: Problem, X: NDArray[np.float64]) -> list[Check]:
+    checks = []
+    for constraint in problem.linking:
+        worst = constraint.violation(problem.space, problem.cost, problem.instances, X)
+        checks.append(Check(f"linking: {constraint}", worst <= LINK_TOLERANCE, worst))
+    return checks
+
+
+def _many_for_one(problem: Problem, solution: Solution, pairs: NDArray[np.int64]) -> list[Check]:
+    rule, space = problem.allocation, problem.space
+    assert isinstance(rule, ManyForOne)
+    assert solution.counterfactuals is not None
+    X0, X = problem.instances[pairs[:, 0]], solution.counterfactuals[pairs[:, 1]]
+    each = np.bincount(pairs[:, 0], minlength=problem.n_instances)
+    wrong = int((each != rule.each).sum())
+    changed = space.changed(X0, X)
+    checks = [
+        _value(solution, problem.cost.total(space, X0, X)),
+        Check(f"{rule.each} counterfactuals each", wrong == 0, float(wrong)),
+        *_limit(
+            "features changed per counterfactual",
+            int(changed.sum(axis=1).max(initial=0)),
+            rule.max_changed,
+        ),
+    ]
+    if wrong:
+        return checks
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    if rule.feature is not None:
+        j = space.index(rule.feature)
+        feature, at = space.features[j], space.blocks[j].start
+        value = (X[order, at] * feature.scale + feature.offset).reshape(-1, rule.each)
+        low, high = np.array(rule.ranges, dtype=float).T
+        slack = 1e-9 * max(1.0, abs(feature.lower), abs(feature.upper))
+        outside = float(((value <= low) | (value > high + slack)).sum())
+        checks.append(Check(f"{rule.feature} in its ranges", outside == 0, outside))
+    for s in range(problem.n_instances):
+        mine = order[s * rule.each : (s + 1) * rule.each]
+        power = 2 if problem.cost.gauge == "l2_squared" else 1
+        if rule.apart is not None:
+            i, k = np.triu_indices(rule.each, 1)
+            least = problem.cost.distances(space, X[mine][i], X[mine][k]) ** (1 / power)
+            short = float(max(0.0, (rule.apart - least).max(initial=0.0)))
+            checks.append(Check(f"instance {s}: distance apart", short <= LINK_TOLERANCE, short))
+        if rule.distinct_features:
+            same = float(rule.each - len(np.unique(changed[mine], axis=0)))
+            checks.append(Check(f"instance {s}: distinct features", same == 0, same))
+    return checks
 
 
 def _one_for_many(problem: Problem, solution: Solution, pairs: NDArray[np.int64]) -> list[Check]:
@@ -169,5 +224,6 @@ def _one_for_many(problem: Problem, solution: Solution, pairs: NDArray[np.int64]
 
 _ALLOCATION_CHECKS: dict[type, Callable[[Problem, Solution, NDArray[np.int64]], list[Check]]] = {
     OneForOne: _one_for_one,
+    ManyForOne: _many_for_one,
     OneForMany: _one_for_many,
 }

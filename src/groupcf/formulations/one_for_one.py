@@ -1,15 +1,15 @@
-"""Reference formulation of one-for-one with a linear score (models.md section 1).
+"""Reference formulation of one-for-one (models.md section 1).
 
-The mixed-integer model of ColCE and CEsep, written in the changes ``u = x - x0`` and solved
-by a general solver. Binaries: ``xi[s, j]`` feature j of instance s changes, ``xi_star[j]`` it
-changes somewhere in the group, ``y[s]`` instance s flips. All big-M are exact: the ends of an
-instance's feasible interval, and its own deficit in the score row.
+The mixed-integer model of ColCE and CEsep, written in the changes ``x - x0`` and solved by a
+general solver; it carries every score, every linking constraint and value ranges. Binaries:
+``xi[s, j]`` feature j of instance s changes, ``xi_star[j]`` it changes somewhere in the
+group, ``y[s]`` instance s flips. All big-M are exact: the ends of an instance's feasible
+interval, and its own deficit in the score row.
 
-A continuous change is a bounded variable, a change of an integer feature a number of steps,
-and any other discrete feature picks at most one of its options. Binaries that nothing prices
-or limits are left out: ``xi`` exists only with ``lam_ind`` or ``max_changed``, and ``xi_star``
-only with ``lam_glob`` or ``f_max``; changes are then tied to ``xi_star`` and ``y`` directly,
-which has the same solutions and a much smaller search.
+Binaries that nothing prices or limits are left out: ``xi`` exists only with ``lam_ind``,
+``max_changed`` or distinct features, and ``xi_star`` only with ``lam_glob`` or ``f_max``;
+changes are then tied to ``xi_star`` and ``y`` directly, which has the same solutions and a
+much smaller search.
 
 With squared distances and any binary this is a mixed-integer quadratic model: among the open
 solvers SCIP takes it, HiGHS does not. With ``l1`` distances it is linear, and HiGHS does.
@@ -23,10 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcf.classifiers.networks import NetworkScore
 from groupcf.classifiers.scores import LinearScore
-from groupcf.constraints import feasible_box, options
+from groupcf.classifiers.trees import TreeEnsembleScore
 from groupcf.errors import UnsupportedProblemError
-from groupcf.features import Feature, Kind
+from groupcf.formulations.linking_rows import add_linking, needs_changed
+from groupcf.formulations.moves import Moves
+from groupcf.formulations.score_rows import add_score
 from groupcf.problems import Problem
 from groupcf.solution import Solution, Status
 
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
     from groupcf.solvers import SolveResult
 
 METHOD = "reference formulation"
+SCORES = (LinearScore, TreeEnsembleScore, NetworkScore)
+"""Score models that the formulation carries."""
+
+NETWORK_MARGIN = 1e-6
+"""What a solver's tolerance takes from the score of a network, whose units it adds up."""
+
 _ATTEMPTS = 3
 
 
@@ -45,7 +54,7 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
     Parameters
     ----------
     problem : Problem
-        One-for-one allocation and a linear score.
+        One-for-one allocation; a linear score, a tree ensemble or a ReLU network.
     margin : ndarray of shape (S,), optional
         Added to the score that each instance must gain; makes up for a solver's tolerance.
 
@@ -53,7 +62,7 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
     -------
     ConcreteModel
         Variables ``u`` (continuous changes), ``n`` (integer steps), ``z`` (options), ``xi``,
-        ``xi_star``, ``y``; objective ``cost``.
+        ``xi_star``, ``y``; objective ``cost``; attribute ``moves`` says what they mean.
 
     Raises
     ------
@@ -62,15 +71,17 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
     """
     import pyomo.environ as pyo
 
-    if not isinstance(problem.score, LinearScore):
-        raise UnsupportedProblemError("this formulation is for a linear score")
+    if not isinstance(problem.score, SCORES):
+        raise UnsupportedProblemError(
+            "this formulation is for a linear score, a tree ensemble or a ReLU network"
+        )
     allocation, cost, space = problem.one_for_one, problem.cost, problem.space
     instances = range(problem.n_instances)
     model = pyo.ConcreteModel("one-for-one")
-    changes = _Changes(problem)
-    model.choices = changes.choices  # what an option stands for; read by extract
+    moves = Moves(model, problem)
+    model.moves = moves  # read by extract
 
-    individual = cost.lam_ind > 0 or allocation.max_changed is not None
+    individual = cost.lam_ind > 0 or allocation.max_changed is not None or needs_changed(problem)
     joint = cost.lam_glob > 0 or allocation.f_max is not None
     model.y = pyo.Var(instances, domain=pyo.Binary)
     if problem.flips == problem.n_instances:
@@ -78,77 +89,36 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
             model.y[s].fix(1)
     model.flips = pyo.Constraint(expr=pyo.quicksum(model.y.values()) == problem.flips)
     if individual:
-        model.xi = pyo.Var(changes.places, domain=pyo.Binary)
+        model.xi = pyo.Var(moves.places, domain=pyo.Binary)
         model.changes_if_flipped = pyo.Constraint(
-            changes.places, rule=lambda m, s, j: m.xi[s, j] <= m.y[s]
+            moves.places, rule=lambda m, s, j: m.xi[s, j] <= m.y[s]
         )
     if joint:
         model.xi_star = pyo.Var(range(space.n_features), domain=pyo.Binary)
-
-    def switches(s: int, j: int) -> list[Any]:
-        """Return the binaries that a change of feature j of instance s needs."""
-        if individual:
-            return [model.xi[s, j]]
-        on = [model.xi_star[j]] if joint else []
-        return on if model.y[s].fixed else [*on, model.y[s]]
-
     if individual and joint:
         model.changed_somewhere = pyo.Constraint(
-            changes.places, rule=lambda m, s, j: m.xi[s, j] <= m.xi_star[j]
+            moves.places, rule=lambda m, s, j: m.xi[s, j] <= m.xi_star[j]
         )
-
-    gains: list[list[Any]] = [[] for _ in instances]
-    distance: list[Any] = []
-    model.u = pyo.Var(list(changes.intervals), domain=pyo.Reals)
-    model.n = pyo.Var(list(changes.steps), domain=pyo.Integers)
-    model.z = pyo.Var(list(changes.options), domain=pyo.Binary)
     model.switch = pyo.ConstraintList()
-    if cost.gauge == "l1":
-        moving = [*changes.intervals, *changes.steps]
-        model.size = pyo.Var(moving, domain=pyo.NonNegativeReals)
-        model.sizes = pyo.ConstraintList()
-    for variable, bounds in ((model.u, changes.intervals), (model.n, changes.steps)):
-        for (s, j), (low, high, unit) in bounds.items():
-            change = variable[s, j]
-            change.setlb(low)
-            change.setub(high)
-            for on in switches(s, j):
-                model.switch.add(change <= high * on)
-                model.switch.add(change >= low * on)
-            gains[s].append(changes.slope[j] * unit * change)
-            if cost.gauge == "l1":
-                model.sizes.add(model.size[s, j] >= unit * change)
-                model.sizes.add(model.size[s, j] >= -unit * change)
-                distance.append(space.weights[j] * model.size[s, j])
-            else:
-                distance.append(space.weights[j] * unit**2 * change**2)
-    picks: dict[tuple[int, int], list[Any]] = {}
-    for (s, j, k), (gain, price) in changes.options.items():
-        gains[s].append(gain * model.z[s, j, k])
-        distance.append(price * model.z[s, j, k])
-        picks.setdefault((s, j), []).append(model.z[s, j, k])
-    for (s, j), chosen in picks.items():
-        for on in switches(s, j) or ([1] if len(chosen) > 1 else []):
-            model.switch.add(pyo.quicksum(chosen) <= on)
-
-    deficit = problem.target - problem.score.decision(problem.instances)
-    if margin is not None:
-        deficit = deficit + margin
-    model.score = pyo.ConstraintList()
-    for s in instances:
-        if deficit[s] > 0:
-            model.score.add(pyo.quicksum(gains[s]) - deficit[s] * model.y[s] >= 0)
-        elif gains[s]:
-            model.score.add(pyo.quicksum(gains[s]) >= deficit[s])
+    for s, j in moves.places:
+        on: list[Any] = [model.xi_star[j]] if joint else []
+        on = on if model.y[s].fixed else [*on, model.y[s]]
+        for row in moves.switch((s, j), [model.xi[s, j]] if individual else on):
+            model.switch.add(row)
+    add_score(model, problem, moves, np.zeros(len(instances)) if margin is None else margin)
+    add_linking(model, problem, moves)
+    if moves.impossible:  # a row without variables cannot be stated
+        model.never = pyo.Var(bounds=(0.0, 0.0))
+        model.nothing_left = pyo.Constraint(expr=model.never >= 1.0)
     if allocation.max_changed is not None:
         model.few_each = pyo.ConstraintList()
         for s in instances:
-            mine = [model.xi[place] for place in changes.places if place[0] == s]
+            mine = [model.xi[place] for place in moves.places if place[0] == s]
             if mine:
                 model.few_each.add(pyo.quicksum(mine) <= allocation.max_changed)
     if allocation.f_max is not None:
         model.few = pyo.Constraint(expr=pyo.quicksum(model.xi_star.values()) <= allocation.f_max)
-    total = pyo.quicksum(distance)
+    total = pyo.quicksum(term for s in instances for term in moves.distance(s))
     if cost.lam_ind > 0:
         total += cost.lam_ind * pyo.quicksum(model.xi.values())
     if cost.lam_glob > 0:
@@ -157,79 +127,14 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
     return model
 
 
-class _Changes:
-    """What may change: intervals, integer steps and options by instance and feature.
-
-    Attributes
-    ----------
-    intervals, steps : dict
-        (s, j) -> (low, high, unit): bounds on ``u`` or ``n``, encoded length of one unit.
-    options : dict
-        (s, j, k) -> (gain in score, distance cost) of option k >= 1.
-    choices : dict
-        (s, j) -> encoded values (positions of categories) of the options, own value first.
-    places : list of (s, j)
-        Wherever anything may change.
-    slope : dict
-        j -> score weight of a one-column feature.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.score, LinearScore)
-        space, X0 = problem.space, problem.instances
-        power = 2 if problem.cost.gauge == "l2_squared" else 1
-        lower, upper = feasible_box(space, X0)
-        self.intervals: dict[tuple[int, int], tuple[float, float, float]] = {}
-        self.steps: dict[tuple[int, int], tuple[float, float, float]] = {}
-        self.options: dict[tuple[int, int, int], tuple[float, float]] = {}
-        self.choices: dict[tuple[int, int], NDArray[np.float64]] = {}
-        self.slope: dict[int, float] = {}
-        places: set[tuple[int, int]] = set()
-        for j, (feature, block) in enumerate(zip(space.features, space.blocks, strict=True)):
-            w, at = problem.score.weights[block], block.start
-            self.slope[j] = float(w[0])
-            for s, x in enumerate(X0):
-                low, high = lower[s, at] - x[at], upper[s, at] - x[at]
-                if not feature.discrete:
-                    if low < high:
-                        self.intervals[s, j] = (low, high, 1.0)
-                        places.add((s, j))
-                    continue
-                if _counts(feature, x[at]):
-                    down, up = np.rint(low * feature.scale), np.rint(high * feature.scale)
-                    if down < up:
-                        self.steps[s, j] = (float(down), float(up), 1.0 / feature.scale)
-                        places.add((s, j))
-                    continue
-                nominal = feature.kind is Kind.NOMINAL
-                values = options(feature, int(x[block].argmax()) if nominal else x[at])
-                self.choices[s, j] = values
-                for k in range(1, len(values)):
-                    if nominal:
-                        gain, length = float(w[int(values[k])] - w[int(values[0])]), 1.0
-                    else:
-                        length = float(values[k] - values[0])
-                        gain = float(w[0]) * length
-                    self.options[s, j, k] = (gain, feature.weight * abs(length) ** power)
-                    places.add((s, j))
-        self.places = sorted(places)
-
-
-def _counts(feature: Feature, own: float) -> bool:
-    """Whether a change of a discrete feature is a whole number of equal steps."""
-    raw = own * feature.scale + feature.offset
-    return (
-        feature.kind is Kind.INTEGER and feature.allowed is None and abs(raw - np.rint(raw)) <= 1e-6
-    )
-
-
 def extract(
     model: ConcreteModel, problem: Problem
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Read the counterfactuals out of a solved model.
 
     Discrete values are rounded to the values they stand for, and changes that their binaries
-    rule out (within the solver's tolerance) are dropped.
+    rule out (within the solver's tolerance) are dropped. With trees every point is put into
+    the box of its leaves, with a linear score its changes are lengthened until it is met.
 
     Returns
     -------
@@ -238,40 +143,21 @@ def extract(
     assignment : ndarray of shape (S,) of int
         The instance's own row, or -1 where it does not flip.
     """
-    space = problem.space
-    X = problem.instances.copy()
     flips = np.array([model.y[s].value > 0.5 for s in range(problem.n_instances)])
-    off = {key for key in model.xi if model.xi[key].value < 0.5} if _has(model, "xi") else set()
-    gone = (
-        {j for j in model.xi_star if model.xi_star[j].value < 0.5}
-        if _has(model, "xi_star")
-        else set()
-    )
-
-    def moves(s: int, j: int) -> bool:
-        return bool(flips[s]) and (s, j) not in off and j not in gone
-
-    for (s, j), change in model.u.items():
-        if moves(s, j):
-            X[s, space.blocks[j].start] += change.value
-    for (s, j), count in model.n.items():
-        feature, at = space.features[j], space.blocks[j].start
-        steps = np.rint(count.value)
-        if moves(s, j) and steps != 0:
-            raw = np.rint(X[s, at] * feature.scale + feature.offset) + steps
-            X[s, at] = (raw - feature.offset) / feature.scale
-    for (s, j, k), picked in model.z.items():
-        if moves(s, j) and picked.value > 0.5:
-            block, choice = space.blocks[j], model.choices[s, j][k]
-            if space.features[j].kind is Kind.NOMINAL:
-                X[s, block] = 0.0
-                X[s, block.start + int(choice)] = 1.0
-            else:
-                X[s, block.start] = choice
-    lower, upper = feasible_box(space, problem.instances)
-    X = np.clip(X, lower, upper)
+    off: set[tuple[int, int]] = set()
+    if _has(model, "xi"):
+        off = {key for key in model.xi if model.xi[key].value < 0.5}
+    if _has(model, "xi_star"):
+        gone = {j for j in model.xi_star if model.xi_star[j].value < 0.5}
+        off |= {(s, j) for s, j in model.moves.places if j in gone}
+    X = model.moves.read(off, flips)
     assignment = np.where(flips, np.arange(len(X)), -1).astype(np.int64)
-    return _stretch(X, flips, problem), assignment
+    if isinstance(problem.score, TreeEnsembleScore):
+        for s in np.flatnonzero(flips):
+            X[s] = model.chosen[s].snap(X[s])
+    elif isinstance(problem.score, LinearScore):
+        X = _stretch(X, flips, problem, model.moves)
+    return X, assignment
 
 
 def _has(model: ConcreteModel, name: str) -> bool:
@@ -279,11 +165,11 @@ def _has(model: ConcreteModel, name: str) -> bool:
 
 
 def _stretch(
-    X: NDArray[np.float64], flips: NDArray[np.bool_], problem: Problem
+    X: NDArray[np.float64], flips: NDArray[np.bool_], problem: Problem, moves: Moves
 ) -> NDArray[np.float64]:
     """Make up for a solver's tolerance: lengthen continuous changes until the score is met."""
     space, X0 = problem.space, problem.instances
-    lower, upper = feasible_box(space, X0)
+    lower, upper = moves.lower, moves.upper
     continuous = np.array([not f.discrete for f in space.features])[space.owner]
     for s in np.flatnonzero(flips):
         for _ in range(space.n_columns):
@@ -330,6 +216,8 @@ def solve_reference(
 
     start = time.perf_counter()
     margin = np.zeros(problem.n_instances)
+    if isinstance(problem.score, NetworkScore):
+        margin += NETWORK_MARGIN * max(1.0, abs(problem.target))
     for _ in range(_ATTEMPTS):
         model = build(problem, margin)
         built = time.perf_counter() - start

@@ -1,0 +1,198 @@
+"""Linking constraints as rows of a model (models.md section 0, "Linking").
+
+Euclidean distances from above are convex quadratic rows. Distances from below, and the cost
+of the group that a fair cost is measured against, are nonconvex: quadratic rows for a solver
+that takes them (SCIP), or sign binaries for ``l1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from groupcf.features import Kind
+from groupcf.formulations.moves import Moves
+from groupcf.linking import (
+    Apart,
+    DistinctFeatures,
+    FairCost,
+    Linking,
+    Lipschitz,
+    Moments,
+    SameValues,
+)
+from groupcf.problems import Problem
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
+
+
+def needs_changed(problem: Problem) -> bool:
+    """Whether a constraint counts changed features, so that binaries ``xi`` are needed."""
+    return any(isinstance(c, DistinctFeatures) for c in problem.linking)
+
+
+def add_linking(model: ConcreteModel, problem: Problem, moves: Moves) -> None:
+    """Add the rows of all linking constraints of a problem."""
+    import pyomo.environ as pyo
+
+    if not problem.linking:
+        return
+    model.linking = pyo.ConstraintList()
+    model.part = pyo.Var(pyo.Any, domain=pyo.NonNegativeReals, dense=False)
+    model.sign = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
+    rows = _Rows(model, problem, moves)
+    for constraint in problem.linking:
+        rows.add[type(constraint)](constraint)
+
+
+class _Rows:
+    def __init__(self, model: ConcreteModel, problem: Problem, moves: Moves) -> None:
+        self.model, self.problem, self.moves = model, problem, moves
+        self.space, self.squared = problem.space, problem.cost.gauge == "l2_squared"
+        self.add: dict[type[Linking], Callable[[Any], None]] = {
+            Lipschitz: self._lipschitz,
+            SameValues: self._same,
+            Apart: self._apart,
+            DistinctFeatures: self._distinct,
+            Moments: self._moments,
+            FairCost: self._fair,
+        }
+
+    def _row(self, left: Any, sense: str, right: Any) -> None:
+        """Add a row; one without variables is dropped or makes the model infeasible."""
+        difference = left - right
+        if isinstance(difference, (int, float)):
+            holds = {"<=": difference <= 1e-9, ">=": difference >= -1e-9}
+            holds["=="] = abs(difference) <= 1e-9
+            if not holds[sense]:
+                self.moves.impossible.append(f"{left} {sense} {right}")
+        elif sense == "==":
+            self.model.linking.add(difference == 0)
+        else:
+            self.model.linking.add(difference <= 0 if sense == "<=" else difference >= 0)
+
+    def _gaps(self, i: int, j: int) -> list[tuple[float, Any, float]]:
+        """Return (weight, difference, largest difference) by column of two counterfactuals.
+
+        A nominal feature has one difference for each category, half of which count.
+        """
+        out = []
+        for feature, block in zip(self.space.features, self.space.blocks, strict=True):
+            share = 0.5 if feature.kind is Kind.NOMINAL else 1.0
+            for c in range(block.start, block.stop):
+                gap = self.moves.value(i, c) - self.moves.value(j, c)
+                m = self.moves
+                widest = max(abs(m.upper[i, c] - m.lower[j, c]), abs(m.upper[j, c] - m.lower[i, c]))
+                if not isinstance(gap, float) or gap != 0.0:
+                    out.append((share * feature.weight, gap, float(widest)))
+        return out
+
+    def _size(self, expression: Any, widest: float, exact: bool) -> Any:
+        """Return variables whose sum is the absolute value, at least or exactly."""
+        if isinstance(expression, float):
+            return abs(expression)
+        key = len(self.model.part)
+        plus, minus = self.model.part[key], self.model.part[key + 1]
+        self.model.linking.add(plus - minus == expression)
+        if exact:
+            sign = self.model.sign[key]
+            self.model.linking.add(plus <= widest * sign)
+            self.model.linking.add(minus <= widest * (1 - sign))
+        return plus + minus
+
+    def _apart_by(self, i: int, j: int, exact: bool) -> Any:
+        if self.squared:
+            return sum(w * gap**2 for w, gap, _ in self._gaps(i, j))
+        return sum(w * self._size(gap, widest, exact) for w, gap, widest in self._gaps(i, j))
+
+    def _lipschitz(self, c: Lipschitz) -> None:
+        X0, cost = self.problem.instances, self.problem.cost
+        for i, j in combinations(range(len(X0)), 2):
+            before = float(cost.distances(self.space, X0[i : i + 1], X0[j : j + 1])[0])
+            factor = c.tau**2 if self.squared else c.tau
+            self._row(self._apart_by(i, j, exact=False), "<=", factor * before)
+
+    def _same(self, c: SameValues) -> None:
+        columns = np.flatnonzero(np.isin(self.space.owner, c.which(self.space)))
+        for other in c.rows[1:]:
+            for column in columns.tolist():
+                self._row(
+                    self.moves.value(c.rows[0], column), "==", self.moves.value(other, column)
+                )
+
+    def _apart(self, c: Apart) -> None:
+        for i, j in combinations(c.rows, 2):
+            least = c.delta**2 if self.squared else c.delta
+            self._row(self._apart_by(i, j, exact=True), ">=", least)
+
+    def _distinct(self, c: DistinctFeatures) -> None:
+        """Two sets differ where one has a feature and the other has not.
+
+        A feature counts as changed if its binary is 1, which must then be the truth: a
+        continuous change is kept away from zero by what counts as a change.
+        """
+        model, places = self.model, set(self.moves.places)
+        for s, j in places:
+            if s in c.rows:
+                self._row(self._moved(s, j), ">=", model.xi[s, j])
+        for i, k in combinations(c.rows, 2):
+            differs = []
+            for j in range(self.space.n_features):
+                a = model.xi[i, j] if (i, j) in places else 0.0
+                b = model.xi[k, j] if (k, j) in places else 0.0
+                part = model.part[len(model.part)]
+                self._row(part, "<=", a + b)
+                self._row(part, "<=", 2 - a - b)
+                differs.append(part)
+            self._row(sum(differs), ">=", 1)
+
+    def _moved(self, s: int, j: int) -> Any:
+        """Return an expression of at least 1 only if the feature really changes."""
+        moves = self.moves
+        if (s, j) in moves.choices:
+            return sum(moves.picks[s, j])
+        low, high, unit = moves.intervals.get((s, j)) or moves.steps[s, j]
+        # a thousandth of the range, or one step: less is no change worth the name
+        least = 1.0 if (s, j) in moves.steps else 1e-3 * max(high, -low)
+        column = self.space.blocks[j].start
+        size = self._size(moves.shift(s, column), max(high, -low) * unit, exact=True)
+        return size / (least * unit)
+
+    def _moments(self, c: Moments) -> None:
+        at = c.members(self.problem.n_instances)
+        for column in c.columns(self.space).tolist():
+            drift = sum(self.moves.shift(s, column) for s in at)
+            self._row(drift, "<=", c.eps * len(at))
+            self._row(drift, ">=", -c.eps * len(at))
+
+    def _fair(self, c: FairCost) -> None:
+        self._row(
+            self._mean_cost(c.group, exact=False),
+            "<=",
+            (1 + c.eps) * self._mean_cost(c.others, exact=True),
+        )
+
+    def _mean_cost(self, rows: tuple[int, ...], exact: bool) -> Any:
+        total: Any = 0.0
+        for s in rows:
+            if self.squared or not exact:
+                total += sum(self.moves.distance(s))
+            else:
+                for c in range(self.space.n_columns):
+                    j = int(self.space.owner[c])
+                    share = 0.5 if self.space.features[j].kind is Kind.NOMINAL else 1.0
+                    widest = max(
+                        self.moves.upper[s, c] - self.moves.X0[s, c],
+                        self.moves.X0[s, c] - self.moves.lower[s, c],
+                    )
+                    shift = self.moves.shift(s, c)
+                    size = self._size(shift, float(widest), exact=True)
+                    total += float(share * self.space.weights[j]) * size
+            if self.problem.cost.lam_ind > 0:
+                mine = [self.model.xi[p] for p in self.moves.places if p[0] == s]
+                total += self.problem.cost.lam_ind * sum(mine)
+        return total / len(rows)
