@@ -45,6 +45,9 @@ SCORES = (LinearScore, TreeEnsembleScore, NetworkScore)
 NETWORK_MARGIN = 1e-6
 """What a solver's tolerance takes from the score of a network, whose units it adds up."""
 
+TOLERANCE = 1e-4
+"""Relative gap, left by a solver's tolerance, up to which its proof is taken."""
+
 _ATTEMPTS = 3
 
 
@@ -100,12 +103,20 @@ def build(problem: Problem, margin: NDArray[np.float64] | None = None) -> Concre
             moves.places, rule=lambda m, s, j: m.xi[s, j] <= m.xi_star[j]
         )
     model.switch = pyo.ConstraintList()
-    for s, j in moves.places:
+
+    def switches(s: int, j: int) -> list[Any]:
+        """Return the binaries that a change of feature j of instance s needs."""
+        if individual:
+            return [model.xi[s, j]]
         on: list[Any] = [model.xi_star[j]] if joint else []
-        on = on if model.y[s].fixed else [*on, model.y[s]]
-        for row in moves.switch((s, j), [model.xi[s, j]] if individual else on):
+        return on if model.y[s].fixed else [*on, model.y[s]]
+
+    for place in moves.places:
+        for row in moves.switch(place, switches(*place)):
             model.switch.add(row)
-    add_score(model, problem, moves, np.zeros(len(instances)) if margin is None else margin)
+    if margin is None:
+        margin = np.zeros(len(instances))
+    add_score(model, problem, moves, margin, switches)
     add_linking(model, problem, moves)
     if moves.impossible:  # a row without variables cannot be stated
         model.never = pyo.Var(bounds=(0.0, 0.0))
@@ -259,16 +270,21 @@ def _solution(
 ) -> Solution:
     space, X0 = problem.space, problem.instances
     objective = problem.cost.total(space, X0, X)
+    status, message = result.status, result.message
+    worse = 0.0 if result.bound is None else objective - result.bound
+    if status is Status.OPTIMAL and worse > TOLERANCE * max(1.0, abs(objective)):
+        status = Status.FEASIBLE
+        message = "the solver's point had to be moved within its tolerance, which costs more"
     changed = space.changed(X0, X)
     costs = problem.cost.distances(space, X0, X) + problem.cost.lam_ind * changed.sum(axis=1)
     names = [space.names[j] for j in np.flatnonzero(changed.any(axis=0))]
     return Solution(
-        status=result.status,
+        status=status,
         objective=objective,
         # both hold within the solver's tolerance only; a bound above the value is rounding
         bound=None if result.bound is None else min(result.bound, objective),
         method=METHOD,
-        message=result.message,
+        message=message,
         seconds=seconds,
         phases={"build": built, "solve": seconds - built},
         history=result.history,

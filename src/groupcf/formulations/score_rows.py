@@ -11,6 +11,7 @@ instance's own box.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def add_score(model: ConcreteModel, problem: Problem, moves: Moves, margin: Floats) -> None:
+def add_score(
+    model: ConcreteModel,
+    problem: Problem,
+    moves: Moves,
+    margin: Floats,
+    switches: Callable[[int, int], list[Any]],
+) -> None:
     """Add the rows of the score of all instances.
 
     Parameters
@@ -40,6 +47,8 @@ def add_score(model: ConcreteModel, problem: Problem, moves: Moves, margin: Floa
     moves : Moves
     margin : ndarray of shape (S,)
         Added to the score that each instance must reach.
+    switches : callable
+        ``switches(s, j)``: the binaries that a change of feature j of instance s needs.
     """
     import pyomo.environ as pyo
 
@@ -52,7 +61,7 @@ def add_score(model: ConcreteModel, problem: Problem, moves: Moves, margin: Floa
         model.leaf = pyo.Var(pyo.Any, bounds=(0.0, 1.0), dense=False)
         model.beyond = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
         model.split = pyo.ConstraintList()
-        model.chosen = [_Forest(model, score, moves, s) for s in range(len(own))]
+        model.chosen = [_Forest(model, score, moves, s, switches) for s in range(len(own))]
         terms = [f.value - float(x) for f, x in zip(model.chosen, own, strict=True)]
     else:
         assert isinstance(score, NetworkScore)
@@ -90,11 +99,17 @@ class _Forest:
     """The trees at one instance: which side of every threshold, which leaf, the score."""
 
     def __init__(
-        self, model: ConcreteModel, score: TreeEnsembleScore, moves: Moves, s: int
+        self,
+        model: ConcreteModel,
+        score: TreeEnsembleScore,
+        moves: Moves,
+        s: int,
+        switches: Callable[[int, int], list[Any]],
     ) -> None:
         import pyomo.environ as pyo
 
         self.model, self.score, self.moves, self.s = model, score, moves, s
+        self.switches = switches
         self.sides: dict[tuple[int, float], tuple[float | None, float | None]] = {}
         self.ladder: dict[int, list[tuple[float, float]]] = {}
         self.value: Any = float(score.base)
@@ -141,6 +156,14 @@ class _Forest:
         on = [self.model.beyond[self.s, column, end] for end in left.tolist()]
         for a, b in pairwise(on):
             self.model.split.add(a >= b)
+        # who does not change stays between the same thresholds, however near they are
+        x0 = float(self.moves.X0[self.s, column])
+        home = int(np.searchsorted(left, x0))
+        for switch in self.switches(self.s, int(self.moves.space.owner[column])):
+            if home < len(on):
+                self.model.split.add(on[home] <= switch)
+            if home > 0:
+                self.model.split.add(on[home - 1] >= 1 - switch)
         share = (self.moves.value(self.s, column) - least) / size
         up = np.diff(np.append(left, most)) / size
         down = np.diff(np.append(least, right)) / size
