@@ -48,6 +48,11 @@ class Cost:
         powered = u**2 if self.gauge == "l2_squared" else u
         return np.asarray(powered @ space.weights)
 
+    def apart(self, space: FeatureSpace, A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
+        """Return the distance of each pair of points: Euclidean, or the l1 norm; shape (S,)."""
+        length = self.distances(space, A, B)
+        return np.asarray(np.sqrt(length)) if self.gauge == "l2_squared" else length
+
     def total(self, space: FeatureSpace, X0: ArrayLike, X: ArrayLike) -> float:
         """Return C(x0, x) for one counterfactual per instance, both of shape (S, D)."""
         changed = space.changed(X0, X)

@@ -12,11 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.checks import number, whole
+from groupcf.constraints import encoded_bounds
 from groupcf.costs import Cost
 from groupcf.errors import ConfigError
 from groupcf.features import FeatureSpace
 
 Floats = NDArray[np.float64]
+
+SMALLEST_CHANGE = 1e-3
+"""Least change of a continuous feature, as a share of its width, where changes are told apart."""
+
+
+def smallest_changes(space: FeatureSpace) -> Floats:
+    """Return that least change by feature, encoded; 0 for discrete features, shape (J,)."""
+    return np.array(
+        [0.0 if f.discrete else SMALLEST_CHANGE * np.ptp(encoded_bounds(f)) for f in space.features]
+    )
 
 
 @dataclass(frozen=True)
@@ -40,10 +51,8 @@ class Lipschitz:
 
     def violation(self, space: FeatureSpace, cost: Cost, X0: Floats, X: Floats) -> float:
         """Return by how much a distance is too long."""
-        power = 2 if cost.gauge == "l2_squared" else 1
         i, j = np.triu_indices(len(X), 1)
-        before, after = cost.distances(space, X0[i], X0[j]), cost.distances(space, X[i], X[j])
-        over = after ** (1 / power) - self.tau * before ** (1 / power)
+        over = cost.apart(space, X[i], X[j]) - self.tau * cost.apart(space, X0[i], X0[j])
         return float(max(0.0, over.max(initial=0.0)))
 
 
@@ -103,16 +112,19 @@ class Apart:
 
     def violation(self, space: FeatureSpace, cost: Cost, X0: Floats, X: Floats) -> float:
         """Return by how much a distance is too short."""
-        power = 2 if cost.gauge == "l2_squared" else 1
         i, j = np.triu_indices(len(self.rows), 1)
         at = np.array(self.rows)
-        apart = cost.distances(space, X[at[i]], X[at[j]]) ** (1 / power)
+        apart = cost.apart(space, X[at[i]], X[at[j]])
         return float(max(0.0, (self.delta - apart).max(initial=0.0)))
 
 
 @dataclass(frozen=True)
 class DistinctFeatures:
     """Diversity: no two of some instances change the same set of features.
+
+    A continuous change as small as one likes would tell two sets apart at no cost, so that
+    there were no cheapest answer: changes of these instances are none, or at least
+    ``SMALLEST_CHANGE`` of the width of the feature's bounds.
 
     Attributes
     ----------
@@ -127,8 +139,10 @@ class DistinctFeatures:
 
     def violation(self, space: FeatureSpace, cost: Cost, X0: Floats, X: Floats) -> float:
         """Return how many of the sets are not distinct from an earlier one."""
-        sets = space.changed(X0, X)[list(self.rows)]
-        return float(len(sets) - len(np.unique(sets, axis=0)))
+        at = list(self.rows)
+        sets, moves = space.changed(X0, X)[at], np.abs(space.differences(X0, X))[at]
+        tiny = (sets & (moves < (1 - 1e-3) * smallest_changes(space))).any(axis=1).sum()
+        return float(len(sets) - len(np.unique(sets, axis=0)) + tiny)
 
 
 @dataclass(frozen=True)
@@ -179,7 +193,9 @@ class Moments:
 class FairCost:
     """Mean cost of one group <= (1 + eps) times that of another.
 
-    The cost of an instance is its distance and ``lam_ind`` for each feature it changes.
+    The cost of an instance is its distance and ``lam_ind`` for each feature it changes; with
+    ``lam_ind``, the changes of the others are none or at least ``SMALLEST_CHANGE`` of the width
+    of the feature's bounds.
 
     Attributes
     ----------

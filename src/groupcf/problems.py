@@ -128,6 +128,9 @@ class OneForMany:
             raise ConfigError("fewest, count: ask for the fewest, or give how many, not both")
 
 
+TIED = "it solves instances apart, and linking constraints or value ranges tie them"
+"""Why an exact method refuses a problem."""
+
 Allocation = OneForOne | ManyForOne | OneForMany
 
 
@@ -192,7 +195,7 @@ class Problem:
             feature = self.space.features[self.space.index(self.allocation.feature)]
             if feature.kind in (Kind.NOMINAL, Kind.BINARY):
                 raise ConfigError(f"feature: {feature.name!r} is {feature.kind}, without ranges")
-        if not self.linking and self.within is None:
+        if not self.tied:
             return
         if not isinstance(self.allocation, OneForOne):
             raise ConfigError("linking: give it with the one-for-one allocation")
@@ -203,6 +206,11 @@ class Problem:
             )
         for constraint in self.linking:
             constraint.check(self.space, self.n_instances)
+
+    @property
+    def tied(self) -> bool:
+        """Whether instances cannot be solved apart, or not within their own bounds."""
+        return bool(self.linking) or self.within is not None
 
     @property
     def _s_star(self) -> int | None:

@@ -15,7 +15,7 @@ from groupcf.classifiers.networks import NetworkScore
 from groupcf.classifiers.scores import LinearScore
 from groupcf.classifiers.trees import TreeEnsembleScore
 from groupcf.errors import ConfigError, UnsupportedProblemError
-from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
+from groupcf.problems import TIED, ManyForOne, OneForMany, OneForOne, Problem
 from groupcf.solution import Solution
 
 
@@ -40,37 +40,22 @@ class Method:
     run: Callable[..., Solution]
 
 
-def _linear_one_for_one(problem: Problem) -> str | None:
-    if not isinstance(problem.allocation, OneForOne):
-        return "it is for the one-for-one allocation"
-    if not isinstance(problem.score, LinearScore):
-        return "it needs a linear score"
-    return _untied(problem)
+def _needs(rule: type, words: str, *scores: type, apart: bool) -> Callable[[Problem], str | None]:
+    """Return the refusal of a method for one allocation rule and some scores.
 
+    `apart`: the method solves instances on their own.
+    """
 
-def _untied(problem: Problem) -> str | None:
-    if problem.linking or problem.within is not None:
-        return "it solves instances apart, and linking constraints tie them together"
-    return None
-
-
-def _reference(rule: type) -> Callable[[Problem], str | None]:
     def refuses(problem: Problem) -> str | None:
         if not isinstance(problem.allocation, rule):
             return f"it is for the allocation {rule.__name__}"
-        if not isinstance(problem.score, LinearScore | TreeEnsembleScore | NetworkScore):
-            return "it needs a linear score, a tree ensemble or a ReLU network"
+        if not isinstance(problem.score, scores):
+            return f"it needs {words}"
+        if apart and problem.tied:
+            return TIED
         return None
 
     return refuses
-
-
-def _trees_one_for_one(problem: Problem) -> str | None:
-    if not isinstance(problem.allocation, OneForOne):
-        return "it is for the one-for-one allocation"
-    if not isinstance(problem.score, TreeEnsembleScore):
-        return "it needs a tree ensemble"
-    return _untied(problem)
 
 
 def _feature_search(problem: Problem, **options: Any) -> Solution:
@@ -115,6 +100,9 @@ def _sparse(method: str) -> Callable[..., Solution]:
     return run
 
 
+SCORES = (LinearScore, TreeEnsembleScore, NetworkScore)
+ANY_SCORE = "a linear score, a tree ensemble or a ReLU network"
+
 SOLVERS = ("auto", "highs", "scip", "cpsat", "gurobi")
 """Solvers that may be named for the reference formulations."""
 
@@ -124,26 +112,26 @@ LONGEST = 1e6
 METHODS: tuple[Method, ...] = (
     Method(
         "feature search",
-        _linear_one_for_one,
+        _needs(OneForOne, "a linear score", LinearScore, apart=True),
         "a linear score: for a fixed set of features the group splits into projections",
         _feature_search,
     ),
     Method(
         "threshold cells",
-        _trees_one_for_one,
+        _needs(OneForOne, "a tree ensemble", TreeEnsembleScore, apart=True),
         "a tree ensemble: between thresholds the score is constant, and for a fixed set of "
         "features the group splits into searches over cells",
         _feature_search,
     ),
     Method(
         "reference formulation",
-        _reference(OneForOne),
+        _needs(OneForOne, ANY_SCORE, *SCORES, apart=False),
         "the mixed-integer formulation, solved by a general solver",
         _reference_one_for_one,
     ),
     Method(
         "reference formulation by instance",
-        _reference(ManyForOne),
+        _needs(ManyForOne, ANY_SCORE, *SCORES, apart=False),
         "the counterfactuals of one instance depend on each other only: a mixed-integer "
         "formulation for each instance",
         _many_for_one,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.classifiers.scores import Link
-from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
+from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem, one_by_one
 from groupcf.solution import Check, Solution, Verification
 
 VALUE_TOLERANCE = 1e-6
@@ -173,13 +173,12 @@ def _many_for_one(problem: Problem, solution: Solution, pairs: NDArray[np.int64]
     X0, X = problem.instances[pairs[:, 0]], solution.counterfactuals[pairs[:, 1]]
     each = np.bincount(pairs[:, 0], minlength=problem.n_instances)
     wrong = int((each != rule.each).sum())
-    changed = space.changed(X0, X)
     checks = [
         _value(solution, problem.cost.total(space, X0, X)),
         Check(f"{rule.each} counterfactuals each", wrong == 0, float(wrong)),
         *_limit(
             "features changed per counterfactual",
-            int(changed.sum(axis=1).max(initial=0)),
+            int(space.changed(X0, X).sum(axis=1).max(initial=0)),
             rule.max_changed,
         ),
     ]
@@ -194,17 +193,7 @@ def _many_for_one(problem: Problem, solution: Solution, pairs: NDArray[np.int64]
         slack = 1e-9 * max(1.0, abs(feature.lower), abs(feature.upper))
         outside = float(((value <= low) | (value > high + slack)).sum())
         checks.append(Check(f"{rule.feature} in its ranges", outside == 0, outside))
-    for s in range(problem.n_instances):
-        mine = order[s * rule.each : (s + 1) * rule.each]
-        power = 2 if problem.cost.gauge == "l2_squared" else 1
-        if rule.apart is not None:
-            i, k = np.triu_indices(rule.each, 1)
-            least = problem.cost.distances(space, X[mine][i], X[mine][k]) ** (1 / power)
-            short = float(max(0.0, (rule.apart - least).max(initial=0.0)))
-            checks.append(Check(f"instance {s}: distance apart", short <= LINK_TOLERANCE, short))
-        if rule.distinct_features:
-            same = float(rule.each - len(np.unique(changed[mine], axis=0)))
-            checks.append(Check(f"instance {s}: distinct features", same == 0, same))
+    checks += _linking(one_by_one(problem), X[order])
     return checks
 
 

@@ -23,6 +23,7 @@ from groupcf.errors import UnsupportedProblemError
 from groupcf.exact.cells import GroupCells
 from groupcf.exact.feature_search import pareto_f_max, solve_one_for_one
 from groupcf.features import Feature, FeatureSpace, Kind
+from groupcf.formulations.one_for_one import solve_reference
 from groupcf.problems import OneForOne, Problem
 from groupcf.router import solve
 from groupcf.solution import Status
@@ -221,6 +222,21 @@ def test_threshold_cells_agree_with_enumeration(problem):
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(expected, rel=1e-7, abs=1e-9)
     check_answer(problem, solution)
+
+
+@settings(parent=quick, max_examples=40)
+@given(problems())
+def test_reference_of_trees_agrees_with_threshold_cells(problem):
+    exact, reference = solve_one_for_one(problem), solve_reference(problem)
+    if exact.status is Status.INFEASIBLE:
+        assert reference.status is Status.INFEASIBLE
+        return
+    assert reference.status is Status.OPTIMAL
+    assert reference.objective == pytest.approx(exact.objective, rel=1e-4, abs=1e-5)
+    served = reference.assignment >= 0
+    X = reference.counterfactuals[served]
+    assert (problem.score.decision(X) >= problem.threshold).all()
+    assert problem.space.violations(problem.instances[served], X) == []
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])

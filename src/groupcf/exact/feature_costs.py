@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcf.classifiers.trees import TreeEnsembleScore
+from groupcf.errors import UnsupportedProblemError
 from groupcf.exact.cells import GroupCells
 from groupcf.exact.projection import NEGLIGIBLE, GroupProjection
-from groupcf.problems import Problem
+from groupcf.problems import TIED, Problem
 
 Mask = NDArray[np.bool_]
 
@@ -75,6 +76,8 @@ class GroupCosts:
     """
 
     def __init__(self, problem: Problem) -> None:
+        if problem.tied:
+            raise UnsupportedProblemError(f"feature search cannot solve this problem: {TIED}")
         self.projection: GroupProjection | GroupCells
         if isinstance(problem.score, TreeEnsembleScore):
             self.projection = GroupCells(problem)

@@ -23,6 +23,7 @@ from groupcf.linking import (
     Lipschitz,
     Moments,
     SameValues,
+    smallest_changes,
 )
 from groupcf.problems import Problem
 
@@ -52,6 +53,7 @@ def add_linking(model: ConcreteModel, problem: Problem, moves: Moves) -> None:
 class _Rows:
     def __init__(self, model: ConcreteModel, problem: Problem, moves: Moves) -> None:
         self.model, self.problem, self.moves = model, problem, moves
+        self.told: set[tuple[int, int]] = set()
         self.space, self.squared = problem.space, problem.cost.gauge == "l2_squared"
         self.add: dict[type[Linking], Callable[[Any], None]] = {
             Lipschitz: self._lipschitz,
@@ -75,20 +77,20 @@ class _Rows:
         else:
             self.model.linking.add(difference <= 0 if sense == "<=" else difference >= 0)
 
-    def _gaps(self, i: int, j: int) -> list[tuple[float, Any, float]]:
-        """Return (weight, difference, largest difference) by column of two counterfactuals.
+    def _columns(self) -> list[tuple[int, float]]:
+        """Return (column, weight in a distance); of a nominal feature's columns two differ."""
+        owners = [self.space.features[j] for j in self.space.owner]
+        halves = (0.5 if f.kind is Kind.NOMINAL else 1.0 for f in owners)
+        return [(c, h * f.weight) for c, (h, f) in enumerate(zip(halves, owners, strict=True))]
 
-        A nominal feature has one difference for each category, half of which count.
-        """
-        out = []
-        for feature, block in zip(self.space.features, self.space.blocks, strict=True):
-            share = 0.5 if feature.kind is Kind.NOMINAL else 1.0
-            for c in range(block.start, block.stop):
-                gap = self.moves.value(i, c) - self.moves.value(j, c)
-                m = self.moves
-                widest = max(abs(m.upper[i, c] - m.lower[j, c]), abs(m.upper[j, c] - m.lower[i, c]))
-                if not isinstance(gap, float) or gap != 0.0:
-                    out.append((share * feature.weight, gap, float(widest)))
+    def _gaps(self, i: int, j: int) -> list[tuple[float, Any, float]]:
+        """Return (weight, difference, largest difference) by column of two counterfactuals."""
+        out, m = [], self.moves
+        for c, weight in self._columns():
+            gap = m.value(i, c) - m.value(j, c)
+            widest = max(abs(m.upper[i, c] - m.lower[j, c]), abs(m.upper[j, c] - m.lower[i, c]))
+            if not isinstance(gap, float) or gap != 0.0:
+                out.append((weight, gap, float(widest)))
         return out
 
     def _size(self, expression: Any, widest: float, exact: bool) -> Any:
@@ -130,15 +132,9 @@ class _Rows:
             self._row(self._apart_by(i, j, exact=True), ">=", least)
 
     def _distinct(self, c: DistinctFeatures) -> None:
-        """Two sets differ where one has a feature and the other has not.
-
-        A feature counts as changed if its binary is 1, which must then be the truth: a
-        continuous change is kept away from zero by what counts as a change.
-        """
+        """Two sets differ where one has a feature and the other has not."""
         model, places = self.model, set(self.moves.places)
-        for s, j in places:
-            if s in c.rows:
-                self._row(self._moved(s, j), ">=", model.xi[s, j])
+        self._truthful(c.rows)
         for i, k in combinations(c.rows, 2):
             differs = []
             for j in range(self.space.n_features):
@@ -150,17 +146,21 @@ class _Rows:
                 differs.append(part)
             self._row(sum(differs), ">=", 1)
 
-    def _moved(self, s: int, j: int) -> Any:
-        """Return an expression of at least 1 only if the feature really changes."""
-        moves = self.moves
-        if (s, j) in moves.choices:
-            return sum(moves.picks[s, j])
-        low, high, unit = moves.intervals.get((s, j)) or moves.steps[s, j]
-        # a thousandth of the range, or one step: less is no change worth the name
-        least = 1.0 if (s, j) in moves.steps else 1e-3 * max(high, -low)
-        column = self.space.blocks[j].start
-        size = self._size(moves.shift(s, column), max(high, -low) * unit, exact=True)
-        return size / (least * unit)
+    def _truthful(self, rows: tuple[int, ...]) -> None:
+        """Let binaries ``xi`` of some instances be 1 only where the feature really changes."""
+        moves, smallest = self.moves, smallest_changes(self.space)
+        for s, j in moves.places:
+            if s not in rows or (s, j) in self.told:
+                continue
+            self.told.add((s, j))
+            if (s, j) in moves.choices:
+                self._row(sum(moves.picks[s, j]), ">=", self.model.xi[s, j])
+                continue
+            low, high, unit = moves.intervals.get((s, j)) or moves.steps[s, j]
+            least = unit if (s, j) in moves.steps else smallest[j]
+            shift = moves.shift(s, self.space.blocks[j].start)
+            size = self._size(shift, max(high, -low) * unit, exact=True)
+            self._row(size / float(least), ">=", self.model.xi[s, j])
 
     def _moments(self, c: Moments) -> None:
         at = c.members(self.problem.n_instances)
@@ -178,20 +178,17 @@ class _Rows:
 
     def _mean_cost(self, rows: tuple[int, ...], exact: bool) -> Any:
         total: Any = 0.0
+        moves = self.moves
+        if exact and self.problem.cost.lam_ind > 0:
+            self._truthful(rows)
         for s in rows:
             if self.squared or not exact:
-                total += sum(self.moves.distance(s))
+                total += sum(moves.distance(s))
             else:
-                for c in range(self.space.n_columns):
-                    j = int(self.space.owner[c])
-                    share = 0.5 if self.space.features[j].kind is Kind.NOMINAL else 1.0
-                    widest = max(
-                        self.moves.upper[s, c] - self.moves.X0[s, c],
-                        self.moves.X0[s, c] - self.moves.lower[s, c],
-                    )
-                    shift = self.moves.shift(s, c)
-                    size = self._size(shift, float(widest), exact=True)
-                    total += float(share * self.space.weights[j]) * size
+                for c, weight in self._columns():
+                    x0 = moves.X0[s, c]
+                    widest = float(max(moves.upper[s, c] - x0, x0 - moves.lower[s, c]))
+                    total += weight * self._size(moves.shift(s, c), widest, exact=True)
             if self.problem.cost.lam_ind > 0:
                 mine = [self.model.xi[p] for p in self.moves.places if p[0] == s]
                 total += self.problem.cost.lam_ind * sum(mine)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +20,17 @@ METHOD = "reference formulation by instance"
 
 
 def solve_many_for_one(
-    problem: Problem,
-    *,
-    solver: str = "auto",
-    time_limit: float | None = None,
-    threads: int = 1,
+    problem: Problem, *, time_limit: float | None = None, **options: Any
 ) -> Solution:
     """Solve a many-for-one problem.
 
     Parameters
     ----------
     problem : Problem
-    solver, time_limit, threads
-        As for :func:`groupcf.formulations.one_for_one.solve_reference`; the limit is for all
-        instances together.
+    time_limit : float or None
+        Seconds for all instances together.
+    **options
+        Passed on to :func:`groupcf.formulations.one_for_one.solve_reference`.
 
     Returns
     -------
@@ -50,9 +48,8 @@ def solve_many_for_one(
         left = None if time_limit is None else max(0.1, (time_limit - spent) / (len(groups) - k))
         part = solve_reference(
             one_by_one(replace(problem, instances=problem.instances[group])),
-            solver=solver,
             time_limit=left,
-            threads=threads,
+            **options,
         )
         parts.append(part)
         if not part.status.has_incumbent:
