@@ -52,3 +52,18 @@ def instance_of(name: str, value: Any, *kinds: type) -> None:
     if not isinstance(value, kinds):
         expected = " or ".join(k.__name__ for k in kinds)
         raise ConfigError(f"{name}: expected {expected}, not {type(value).__name__}")
+
+
+def listed(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the entries of a list, tuple or array.
+
+    Raises
+    ------
+    ConfigError
+        For anything else, such as a text or a single value; names the argument.
+    """
+    if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
+        return tuple(value.tolist())
+    if not isinstance(value, (tuple, list)):
+        raise ConfigError(f"{name}: give a tuple or a list, not {type(value).__name__}")
+    return tuple(value)

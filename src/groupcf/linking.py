@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.checks import number, whole
+from groupcf.checks import instance_of, listed, number, whole
 from groupcf.constraints import encoded_bounds
 from groupcf.costs import Cost
 from groupcf.errors import ConfigError
@@ -70,11 +70,13 @@ class SameValues:
     rows: tuple[int, ...]
     features: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        _tidy(self)
+
     def check(self, space: FeatureSpace, n: int) -> None:
         """Raise ConfigError where the constraint does not fit the group."""
         _rows("SameValues, rows", self.rows, n, least=2)
-        for name in self.features:
-            space.index(name)
+        _features("SameValues, features", self.features, space)
 
     def which(self, space: FeatureSpace) -> NDArray[np.int64]:
         """Return the positions of the features."""
@@ -105,6 +107,7 @@ class Apart:
     def __post_init__(self) -> None:
         if number("Apart, delta", self.delta) <= 0:
             raise ConfigError(f"Apart, delta: {self.delta!r} must be greater than 0")
+        _tidy(self)
 
     def check(self, space: FeatureSpace, n: int) -> None:
         """Raise ConfigError where the constraint does not fit the group."""
@@ -132,6 +135,9 @@ class DistinctFeatures:
     """
 
     rows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _tidy(self)
 
     def check(self, space: FeatureSpace, n: int) -> None:
         """Raise ConfigError where the constraint does not fit the group."""
@@ -166,12 +172,12 @@ class Moments:
     def __post_init__(self) -> None:
         if number("Moments, eps", self.eps) < 0:
             raise ConfigError(f"Moments, eps: {self.eps!r} must not be negative")
+        _tidy(self)
 
     def check(self, space: FeatureSpace, n: int) -> None:
         """Raise ConfigError where the constraint does not fit the group."""
         _rows("Moments, rows", self.rows, n, least=0)
-        for name in self.features:
-            space.index(name)
+        _features("Moments, features", self.features, space)
 
     def columns(self, space: FeatureSpace) -> NDArray[np.int64]:
         """Return the encoded columns."""
@@ -211,6 +217,7 @@ class FairCost:
     def __post_init__(self) -> None:
         if number("FairCost, eps", self.eps) < 0:
             raise ConfigError(f"FairCost, eps: {self.eps!r} must not be negative")
+        _tidy(self)
 
     def check(self, space: FeatureSpace, n: int) -> None:
         """Raise ConfigError where the constraint does not fit the group."""
@@ -230,9 +237,30 @@ class FairCost:
 Linking = Lipschitz | SameValues | Apart | DistinctFeatures | Moments | FairCost
 
 
+def _tidy(constraint: object) -> None:
+    """Turn rows into whole numbers and lists into tuples; names what is neither."""
+    kind = type(constraint).__name__
+    for name in ("rows", "group", "others"):
+        if hasattr(constraint, name):
+            rows = listed(f"{kind}, {name}", getattr(constraint, name))
+            whole_rows = tuple(whole(f"{kind}, {name}", row) for row in rows)
+            object.__setattr__(constraint, name, whole_rows)
+    if hasattr(constraint, "features"):
+        features = listed(f"{kind}, features", constraint.features)
+        for feature in features:
+            instance_of(f"{kind}, features", feature, str)
+        object.__setattr__(constraint, "features", features)
+
+
+def _features(name: str, features: tuple[str, ...], space: FeatureSpace) -> None:
+    for feature in features:
+        if feature not in space.names:
+            raise ConfigError(f"{name}: no feature {feature!r}; features are {space.names}")
+
+
 def _rows(name: str, rows: tuple[int, ...], n: int, least: int) -> None:
     for row in rows:
-        if whole(name, row) >= n:
+        if row >= n:
             raise ConfigError(f"{name}: there is no instance {row} among {n} (counted from 0)")
     if len(set(rows)) != len(rows):
         raise ConfigError(f"{name}: an instance is named twice in {list(rows)}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from numbers import Real
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupcf.checks import instance_of, number, whole
+from groupcf.checks import instance_of, listed, number, whole
 from groupcf.classifiers.scores import Score
 from groupcf.constraints import check_instances
 from groupcf.costs import Cost
@@ -78,13 +82,14 @@ class ManyForOne:
     def __post_init__(self) -> None:
         if self.max_changed is not None:
             whole("max_changed", self.max_changed)
+        object.__setattr__(self, "ranges", _ranges(self.ranges))
         if (self.feature is None) != (not self.ranges):
             raise ConfigError("feature, ranges: give both or neither")
-        for low, high in self.ranges:
-            if not low < high:
-                raise ConfigError(f"ranges: ({low}, {high}] is empty")
+        if self.apart is not None and number("apart", self.apart) <= 0:
+            raise ConfigError(f"apart: {self.apart!r} must be greater than 0")
+        instance_of("distinct_features", self.distinct_features, bool)
         if self.count is not None:
-            whole("count", self.count, minimum=1)
+            object.__setattr__(self, "count", whole("count", self.count, minimum=1))
             if self.ranges and self.count != len(self.ranges):
                 raise ConfigError(f"count: {self.count}, but {len(self.ranges)} ranges are given")
         elif not self.ranges:
@@ -98,6 +103,28 @@ class ManyForOne:
     def each(self) -> int:
         """Number R of counterfactuals of one instance."""
         return self.count or len(self.ranges)
+
+
+def _ranges(ranges: object) -> tuple[tuple[float, float], ...]:
+    """Return ranges as pairs of numbers that do not overlap."""
+    pairs = []
+    for entry in listed("ranges", ranges):
+        ends = listed("ranges, entry", entry)
+        for end in ends:
+            if isinstance(end, bool) or not isinstance(end, Real) or math.isnan(end):
+                raise ConfigError(f"ranges: {end!r} in {entry!r} is not a number")
+        if len(ends) != 2:
+            raise ConfigError(f"ranges: {entry!r} is not a pair (above, up to)")
+        if not ends[0] < ends[1]:
+            raise ConfigError(f"ranges: ({ends[0]}, {ends[1]}] is empty")
+        pairs.append((float(ends[0]), float(ends[1])))
+    for below, above in pairwise(sorted(pairs)):
+        if above[0] < below[1]:
+            raise ConfigError(
+                f"ranges: ({below[0]}, {below[1]}] and ({above[0]}, {above[1]}] overlap; "
+                "counterfactuals in both would not be different"
+            )
+    return tuple(pairs)
 
 
 @dataclass(frozen=True)
@@ -188,10 +215,18 @@ class Problem:
         s_star = self._s_star
         if s_star is not None and s_star > len(instances):
             raise ConfigError(f"s_star: {s_star} exceeds the {len(instances)} instances")
+        object.__setattr__(self, "linking", listed("linking", self.linking))
+        for constraint in self.linking:
+            instance_of("linking", constraint, *get_args(Linking))
         self._check_extras()
 
     def _check_extras(self) -> None:
         if isinstance(self.allocation, ManyForOne) and self.allocation.feature is not None:
+            if self.allocation.feature not in self.space.names:
+                raise ConfigError(
+                    f"ManyForOne, feature: no feature {self.allocation.feature!r}; features are "
+                    f"{self.space.names}"
+                )
             feature = self.space.features[self.space.index(self.allocation.feature)]
             if feature.kind in (Kind.NOMINAL, Kind.BINARY):
                 raise ConfigError(f"feature: {feature.name!r} is {feature.kind}, without ranges")

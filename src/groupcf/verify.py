@@ -162,7 +162,8 @@ def _linking(problem: Problem, X: NDArray[np.float64]) -> list[Check]:
     checks = []
     for constraint in problem.linking:
         worst = constraint.violation(problem.space, problem.cost, problem.instances, X)
-        checks.append(Check(f"linking: {constraint}", worst <= LINK_TOLERANCE, worst))
+        detail = f"violation {worst:.3g}, tolerance {LINK_TOLERANCE:g}"
+        checks.append(Check(f"linking: {constraint}", worst <= LINK_TOLERANCE, worst, detail))
     return checks
 
 
@@ -192,7 +193,8 @@ def _many_for_one(problem: Problem, solution: Solution, pairs: NDArray[np.int64]
         low, high = np.array(rule.ranges, dtype=float).T
         slack = 1e-9 * max(1.0, abs(feature.lower), abs(feature.upper))
         outside = float(((value <= low) | (value > high + slack)).sum())
-        checks.append(Check(f"{rule.feature} in its ranges", outside == 0, outside))
+        detail = f"{outside:.0f} values outside"
+        checks.append(Check(f"{rule.feature} in its ranges", outside == 0, outside, detail))
     checks += _linking(one_by_one(problem), X[order])
     return checks
 

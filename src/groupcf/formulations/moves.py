@@ -97,7 +97,9 @@ class Moves:
                     float(np.floor(high * feature.scale + 1e-6)),
                 )
             if low > high:
-                self.impossible.append(f"instance {s}, feature {feature.name!r}")
+                self.impossible.append(
+                    f"instance {s}, feature {feature.name!r}: no value in its range"
+                )
             elif low < high or own_ruled_out:
                 unit = 1.0 / feature.scale if feature.discrete else 1.0
                 (self.steps if feature.discrete else self.intervals)[s, j] = (low, high, unit)
@@ -108,7 +110,7 @@ class Moves:
             others = values[1:]
             values = np.append(values[:1], others[(others >= least) & (others <= most)])
         if own_ruled_out and len(values) == 1:
-            self.impossible.append(f"instance {s}, feature {feature.name!r}")
+            self.impossible.append(f"instance {s}, feature {feature.name!r}: no value in its range")
         self.choices[s, j] = values
         self.options += [(s, j, k) for k in range(1, len(values))]
 

@@ -236,11 +236,15 @@ def solve_reference(
         result = solve(model, solver=solver, time_limit=left, threads=threads)
         seconds = time.perf_counter() - start
         if not result.status.has_incumbent:
+            message = result.message
+            if result.status is Status.INFEASIBLE and problem.tied:
+                what = "; ".join(model.moves.impossible[:3]) or "they contradict each other"
+                message = f"no changes meet the score, ranges and linking constraints: {what}"
             return Solution(
                 status=result.status,
                 bound=result.bound,
                 method=METHOD,
-                message=result.message,
+                message=message,
                 seconds=seconds,
             )
         X, assignment = extract(model, problem)
